@@ -1,0 +1,128 @@
+"""Fit what stands in for each objective.
+
+| symbol | here             | meaning                                                               |
+|--------|------------------|-----------------------------------------------------------------------|
+| D^t    | `X`, `F`         | the full samples chosen for training; the search starts from them     |
+| –      | `low`, `spread`  | minimum and range of each objective over D^t                          |
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.optimizer.arrays import Floats
+from app.optimizer.ensemble import Surrogate, Truth
+from app.optimizer.fitting import FitTask
+from app.optimizer.gp import Kriging
+from app.optimizer.problem import Problem
+from app.optimizer.proposal import ModelReport
+from app.optimizer.snapshot import Snapshot
+from app.optimizer.strategy import Strategy
+from app.optimizer.training import Archive, TrainingSet, choose_full
+
+# Like the builtin map; an executor's map fits objectives in parallel, with the same result.
+Map = Callable[[Callable[[FitTask], Kriging], Iterable[FitTask]], Iterable[Kriging]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Models:
+    X: Floats  # (n, d)
+    F: Floats  # (n, m)
+    low: Floats  # (m,)
+    spread: Floats  # (m,)
+    surrogates: tuple[Surrogate, ...]
+    reports: tuple[ModelReport | None, ...]
+
+    def means(self, X: Floats) -> Floats:
+        return np.stack([surrogate.mean(X) for surrogate in self.surrogates], axis=1)  # (N, m)
+
+    def means_and_variances(self, X: Floats) -> tuple[Floats, Floats]:
+        pairs = [surrogate.mean_and_variance(X) for surrogate in self.surrogates]
+        return np.stack([mean for mean, _ in pairs], axis=1), np.stack([v for _, v in pairs], axis=1)  # (N, m) each
+
+
+def fit_models(
+    problem: Problem,
+    snapshot: Snapshot,
+    strategy: Strategy,
+    rng: np.random.Generator,
+    *,
+    fit: Map = map,
+    truth: Mapping[int, Truth] | None = None,
+    frozen: Sequence[Kriging | None] = (),
+) -> Models:
+    """`truth`: the cheap objectives themselves, by number, where the strategy calls them. `frozen`: the frozen models
+    of an earlier step, if they are still at hand; they are the same as if fitted again."""
+    order = np.lexsort((*snapshot.F.T, *snapshot.X.T))  # so that the order in which samples were told plays no part
+    X, F = snapshot.X[order], snapshot.F[order]
+    rows = choose_full(F, strategy.training_size(problem.d), rng)
+    archive = Archive(
+        snapshot, order[rows], strategy.training_size(problem.d), strategy.keep_extra, cheap=problem.cheap
+    )
+    sets = tuple(strategy.train(archive, i, rng) for i in range(problem.m))
+    surrogates, reports = _surrogates(snapshot, sets, strategy, fit, truth or {}, frozen or (None,) * problem.m)
+    low, spread = _ranges(F[rows], sets)
+    return Models(X[rows], F[rows], low, spread, surrogates, reports)
+
+
+def _surrogates(
+    snapshot: Snapshot,
+    sets: tuple[TrainingSet, ...],
+    strategy: Strategy,
+    fit: Map,
+    truth: Mapping[int, Truth],
+    known: Sequence[Kriging | None],
+) -> tuple[tuple[Surrogate, ...], tuple[ModelReport | None, ...]]:
+    learnt = [None if chosen.truth or len(chosen.model) == 0 else chosen.model for chosen in sets]
+    frozen = [
+        chosen.frozen if kept is None and chosen.frozen is not None and len(chosen.frozen) > 0 else None
+        for chosen, kept in zip(sets, known, strict=True)
+    ]
+    tasks = [FitTask(data, snapshot.theta[i]) for i, data in enumerate(learnt) if data is not None]
+    tasks += [FitTask(data, snapshot.frozen_theta[i], True) for i, data in enumerate(frozen) if data is not None]
+    fitted = iter(fit(strategy.fit, tasks))
+    models = [None if data is None else next(fitted) for data in learnt]
+    members = [
+        None if chosen.frozen is None else kept if data is None else next(fitted)
+        for chosen, data, kept in zip(sets, frozen, known, strict=True)
+    ]
+    surrogates = []
+    for i, chosen in enumerate(sets):
+        if chosen.truth and i not in truth:
+            raise ValueError(f"this strategy calls objective {i} itself: hand its function to propose as truth[{i}]")
+        model = _believing(models[i], snapshot.pending[i])
+        surrogates.append(Surrogate(model, members[i], truth[i] if chosen.truth else None))
+    reports = (report(model, member) for model, member in zip(models, members, strict=True))
+    return tuple(surrogates), tuple(reports)
+
+
+def _believing(model: Kriging | None, pending: Floats) -> Kriging | None:
+    """The model as if the pending points had been told their posterior means: less variance there, nothing else."""
+    return model.believe(pending) if model is not None and len(pending) > 0 else model
+
+
+def _ranges(F: Floats, sets: tuple[TrainingSet, ...]) -> tuple[Floats, Floats]:
+    """Minimum and range of D^t, or of each objective's own values while there are too few complete samples."""
+    columns = list(F.T) if len(F) > 1 else [chosen.model.y for chosen in sets]
+    low = np.array([column.min() if len(column) > 0 else 0.0 for column in columns])
+    high = np.array([column.max() if len(column) > 0 else 0.0 for column in columns])
+    return low, high - low
+
+
+def report(model: Kriging | None, frozen: Kriging | None) -> ModelReport | None:
+    if model is None:
+        return None
+    y = np.asarray(model.y_)[model.rows_]
+    mean, std = model.leave_one_out()
+    total = float(np.sum((y - y.mean()) ** 2))
+    usable = len(y) > 1 and total > 0.0 and bool(np.isfinite(mean).all())
+    return ModelReport(
+        size=len(y),
+        theta=tuple(float(each) for each in model.theta_),
+        log_likelihood=float(model.log_likelihood_),
+        skill=1.0 - float(np.sum((y - mean) ** 2)) / total if usable else None,
+        calibration=float(np.mean(np.abs(y - mean) <= 2.0 * std)) if usable else None,
+        # As given to the model, not as it reads them back: the next step must begin with the same bits.
+        frozen_theta=None if frozen is None else tuple(float(each) for each in np.asarray(frozen.theta0)),
+    )

@@ -1,0 +1,61 @@
+"""One step of the optimiser: fit, search, select. Each part is public, so that a caller can time it."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from app.optimizer.arrays import Floats
+from app.optimizer.design import latin
+from app.optimizer.ensemble import Truth
+from app.optimizer.ga import minimise
+from app.optimizer.gp import Kriging
+from app.optimizer.lattice import reference_vectors
+from app.optimizer.models import Map, Models, fit_models
+from app.optimizer.problem import Problem
+from app.optimizer.proposal import Proposal
+from app.optimizer.rvea import adapt, evolve
+from app.optimizer.selection import select
+from app.optimizer.snapshot import Snapshot
+from app.optimizer.strategy import Strategy
+
+__all__ = ["fit_models", "propose", "search", "select"]
+
+SMALLEST_START = 20  # with fewer complete samples than this, the search also starts from a Latin hypercube
+
+
+def propose(
+    problem: Problem,
+    snapshot: Snapshot,
+    strategy: Strategy,
+    rng: np.random.Generator,
+    *,
+    fit: Map = map,
+    truth: Mapping[int, Truth] | None = None,
+    frozen: Sequence[Kriging | None] = (),
+) -> Proposal:
+    """What to evaluate next: a pure function of its arguments and of the generator's state.
+
+    Neither the order of rows nor the `fit` map nor `frozen` (models kept from an earlier step) changes the result.
+    """
+    models = fit_models(problem, snapshot, strategy, rng, fit=fit, truth=truth, frozen=frozen)
+    population = search(problem, strategy, models, rng)
+    return select(problem, snapshot, strategy, models, population, rng)
+
+
+def search(problem: Problem, strategy: Strategy, models: Models, rng: np.random.Generator) -> Floats:
+    """The final population, (N, d), of an evolutionary algorithm on the predicted means."""
+    X = models.X
+    if len(X) < SMALLEST_START:
+        X = np.vstack([X, latin(problem.variables, SMALLEST_START - len(X), rng)])
+    if problem.m == 1:
+        return minimise(problem.variables, models.means, X, strategy.w_max, rng)[0]
+    V0 = reference_vectors(problem.m, strategy.lattice)  # (K, m)
+    if strategy.scaling == "paper":
+        return evolve(problem.variables, models.means, X, V0, adapt(V0, models.spread), strategy.w_max, rng)[0]
+    # Differs from [SBP-BO]: with raw means the angles, and so the result, depend on the units of the objectives.
+    spread = np.where(models.spread > 0.0, models.spread, 1.0)  # (m,)
+
+    def scaled_means(X: Floats) -> Floats:
+        return (models.means(X) - models.low) / spread
+
+    return evolve(problem.variables, scaled_means, X, V0, V0, strategy.w_max, rng)[0]

@@ -1,0 +1,82 @@
+"""Everything that a step may see of a study, on the unit cube and minimised.
+
+| symbol  | here            | meaning                                                                   |
+|---------|-----------------|---------------------------------------------------------------------------|
+| N_iter  | `step`          | number of the search step, from 1                                         |
+| FE      | `settled`       | full samples settled, failures included, imported ones excluded           |
+| FE_max  | `budget`        | full samples in all                                                       |
+| u       | `batch`         | full samples to propose now                                               |
+| D       | `X`, `F`        | full samples complete on all objectives                                   |
+| D_j^a   | `extra[j]`      | cheap-only samples of objective j; `extra_steps[j]` says from which step   |
+| D_j^c'  | `frozen[j]`     | what the stream of cheap objective j had told when search began           |
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.optimizer.arrays import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Data:
+    """The values of one objective."""
+
+    X: Floats  # (n, d)
+    y: Floats  # (n,)
+
+    def __post_init__(self) -> None:
+        if self.X.ndim != 2 or self.y.shape != (len(self.X),):
+            raise ValueError(f"points of shape {self.X.shape} do not fit values of shape {self.y.shape}")
+        if not (np.isfinite(self.X).all() and np.isfinite(self.y).all()):
+            raise ValueError("points and values must be finite")
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """A tuple per objective, indexed like the problem's objectives; left empty it means: nothing for any of them."""
+
+    step: int
+    settled: int
+    budget: int
+    batch: int
+    X: Floats  # (n, d)
+    F: Floats  # (n, m)
+    partial: tuple[Data, ...] = ()  # values of incomplete full samples
+    extra: tuple[Data, ...] = ()
+    extra_steps: tuple[Ints, ...] = ()  # (n_j,) per objective; 0 = late values of the initial stream
+    infeasible: tuple[Floats, ...] = ()  # (n_i, d): enter the model of objective i as its worst value seen
+    frozen: tuple[Data | None, ...] = ()
+    pending: tuple[Floats, ...] = ()  # (n_i, d): asked for, not yet told
+    taken: tuple[Floats, ...] = ()  # (n_i, d): every point ever proposed for objective i, full ones included
+    theta: tuple[Floats | None, ...] = ()  # (d,): the step before's hyperparameters, where the fit starts
+    frozen_theta: tuple[Floats | None, ...] = ()  # (d,): given, the frozen model is factorised, not fitted
+
+    def __post_init__(self) -> None:
+        if self.X.ndim != 2 or self.F.ndim != 2 or len(self.X) != len(self.F):
+            raise ValueError(f"X of shape {self.X.shape} does not fit F of shape {self.F.shape}")
+        if not (np.isfinite(self.X).all() and np.isfinite(self.F).all()):
+            raise ValueError("X and F must be finite")
+        if self.step < 1 or self.budget < 1 or self.settled < 0 or self.batch < 0:
+            raise ValueError("step and budget begin at 1, settled and batch at 0")
+        d, m = self.X.shape[1], self.F.shape[1]
+        points, nothing = np.empty((0, d)), np.empty(0)
+        self._default("partial", (Data(points, nothing),) * m)
+        self._default("extra", (Data(points, nothing),) * m)
+        self._default("extra_steps", tuple(np.zeros(len(data), dtype=np.int64) for data in self.extra))
+        for name in ("infeasible", "pending", "taken"):
+            self._default(name, (points,) * m)
+        for name in ("frozen", "theta", "frozen_theta"):
+            self._default(name, (None,) * m)
+        if any(len(steps) != len(data) for steps, data in zip(self.extra_steps, self.extra, strict=True)):
+            raise ValueError("extra_steps needs one step number for each value of extra")
+
+    def _default(self, name: str, value: tuple[object, ...]) -> None:
+        given = getattr(self, name)
+        if not given:
+            object.__setattr__(self, name, value)
+        elif len(given) != len(value):
+            raise ValueError(f"{name} has {len(given)} entries for {len(value)} objectives")
