@@ -1,0 +1,1 @@
+"""The Counterpoise server: HTTP, use cases, storage and the optimiser."""

@@ -1,0 +1,37 @@
+"""No request body may grow beyond a limit, declared or not."""
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+class BodyLimit:
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self.app = app
+        self.max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        declared = Request(scope).headers.get("Content-Length", "")
+        read = int(declared) if declared.isdecimal() else 0
+
+        async def receive_within_limit() -> Message:
+            nonlocal read
+            if read > self.max_bytes:
+                raise self._too_large()
+            message = await receive()
+            if not declared:
+                read += len(message.get("body", b""))
+                if read > self.max_bytes:
+                    raise self._too_large()
+            return message
+
+        await self.app(scope, receive_within_limit, send)
+
+    def _too_large(self) -> HTTPException:
+        return HTTPException(
+            413,
+            f"The body is larger than {self.max_bytes} bytes (COUNTERPOISE_MAX_BODY_BYTES); send less at a time.",
+        )

@@ -1,0 +1,105 @@
+"""Every error as RFC 9457 problem+json; the one mapping from the tree of errors to HTTP."""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from app.errors import CounterpoiseError, DatabaseBehind, DatabaseUnusable
+from counterpoise.wire import Fault, Problem
+
+# The error's class: status, stable type, title.
+STATUS: dict[type[CounterpoiseError], tuple[int, str, str]] = {
+    DatabaseBehind: (503, "database-behind", "The database has another schema"),
+    DatabaseUnusable: (503, "database-unusable", "The database cannot be used"),
+}
+# What the framework itself refuses: stable type, title.
+FRAMEWORK: dict[int, tuple[str, str]] = {
+    400: ("bad-request", "The request cannot be read"),
+    404: ("not-found", "There is nothing here"),
+    405: ("method-not-allowed", "This path does not take this method"),
+    413: ("content-too-large", "The body is too large"),
+}
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    "4XX": {
+        "model": Problem,
+        "description": "A problem, as RFC 9457 says it",
+        "content": {"application/problem+json": {}},
+    }
+}
+
+
+def problem(
+    request: Request, status: int, slug: str, title: str, detail: str, errors: Sequence[Fault] = ()
+) -> JSONResponse:
+    body = Problem(
+        type=f"urn:counterpoise:problem:{slug}",
+        title=title,
+        status=status,
+        detail=detail,
+        instance=request.url.path,
+        request_id=request.state.request_id,
+        errors=list(errors),
+    )
+    return JSONResponse(body.model_dump(), status, media_type="application/problem+json")
+
+
+def answer_known(request: Request, error: CounterpoiseError) -> JSONResponse:
+    status, slug, title = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+    return problem(request, status, slug, title, str(error))
+
+
+def answer_invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+    faults = [Fault(pointer=_pointer(fault["loc"]), detail=_words(fault)) for fault in error.errors()]
+    detail = f"{len(faults)} fault{'s' if len(faults) > 1 else ''}; each is listed in `errors` with its place."
+    return problem(request, 422, "invalid-request", "The request is not valid", detail, faults)
+
+
+def answer_framework(request: Request, error: HTTPException) -> JSONResponse:
+    slug, title = FRAMEWORK.get(error.status_code, (f"http-{error.status_code}", HTTPStatus(error.status_code).phrase))
+    response = problem(request, error.status_code, slug, title, _way_out(request, error))
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _way_out(request: Request, error: HTTPException) -> str:
+    """The framework's own texts say what is wrong, not what to do."""
+    path = request.url.path
+    if error.status_code == 404:
+        return f"There is nothing at {request.method} {path}; the routes are listed at /docs."
+    if error.status_code == 405:
+        return (
+            f"{path} does not take {request.method}; it takes {(error.headers or {}).get('Allow', 'another method')}."
+        )
+    return error.detail
+
+
+def answer_unforeseen(request: Request) -> JSONResponse:
+    detail = (
+        "The server failed on this request; what it had begun was rolled back. It is safe to try again."
+        f" If it happens again, look for request id {request.state.request_id} in the server's log."
+    )
+    return problem(request, 500, "internal", "Internal server error", detail)
+
+
+def _pointer(location: Sequence[int | str]) -> str:
+    source, *path = location
+    if source == "body":
+        return "#" + "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
+    return f"{source} parameter {'.'.join(map(str, path))}"
+
+
+def _words(fault: Any) -> str:
+    if fault["type"] == "json_invalid":
+        return f"not JSON: {fault['ctx']['error']}"
+    return str(fault["msg"]).removeprefix("Value error, ")
+
+
+def install_problems(app: FastAPI) -> None:
+    app.add_exception_handler(CounterpoiseError, answer_known)  # type: ignore[arg-type]
+    app.add_exception_handler(RequestValidationError, answer_invalid)  # type: ignore[arg-type]
+    app.add_exception_handler(HTTPException, answer_framework)  # type: ignore[arg-type]

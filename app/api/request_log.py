@@ -1,0 +1,51 @@
+"""A request id for every request, one log line for its end, and the last net under what nobody foresaw."""
+
+import re
+import time
+import uuid
+
+import structlog
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.api.problems import answer_unforeseen
+
+log = structlog.stdlib.get_logger("counterpoise.http")
+HEADER = "X-Request-ID"
+_SANE = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+class RequestLog:
+    """Neither headers nor queries nor bodies are logged: they may hold tokens and designs."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        given = request.headers.get(HEADER, "")
+        request.state.request_id = given if _SANE.fullmatch(given) else uuid.uuid4().hex
+        status = 0
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)[HEADER] = request.state.request_id
+            await send(message)
+
+        began = time.perf_counter()
+        with structlog.contextvars.bound_contextvars(request_id=request.state.request_id):
+            try:
+                await self.app(scope, receive, send_with_id)
+            except Exception:
+                log.exception("request failed", method=request.method, path=request.url.path)
+                if status:  # half an answer is out: break the connection instead of pretending
+                    raise
+                await answer_unforeseen(request)(scope, receive, send_with_id)
+            took = round((time.perf_counter() - began) * 1000, 1)
+            log.info("request", method=request.method, path=request.url.path, status=status, took_ms=took)

@@ -1,0 +1,1 @@
+"""One module per use case; loads, calls the rule, commits."""

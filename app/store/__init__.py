@@ -1,0 +1,1 @@
+"""SQLAlchemy tables and queries; the only SQL in the project."""

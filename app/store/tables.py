@@ -1,0 +1,251 @@
+"""The tables. Times are seconds since 1970 in database time; x is a list in the order of the study's variables.
+
+What is counted is kept, not counted: an objective's counters change in the transaction that settles a job, so
+progress costs the same at 10^3 and 10^6 jobs. Leased jobs are few (one per busy slot) and are counted by index;
+ready = created - leased - done - failed - superseded.
+
+`sqlite_autoincrement`: without it SQLite gives the number of a deleted last row to the next one; "job 17" must mean
+one thing for ever.
+"""
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+Document = JSON().with_variant(JSONB(), "postgresql")
+# SQLite numbers rows by itself only in a column that is exactly INTEGER.
+Id = BigInteger().with_variant(Integer(), "sqlite")
+
+
+def _id() -> "Column[int]":
+    return Column("id", Id, primary_key=True, autoincrement=True)
+
+
+def _reference(name: str, table: Table, *, key: bool = False, nullable: bool = False) -> "Column[int]":
+    return Column(name, Id, ForeignKey(table.c.id, ondelete="CASCADE"), primary_key=key, nullable=nullable)
+
+
+def _count(name: str) -> "Column[int]":
+    return Column(name, Integer, nullable=False, server_default=text("0"))
+
+
+studies = Table(
+    "studies",
+    metadata,
+    _id(),
+    Column("name", String(100), nullable=False),
+    Column("spec", Document, nullable=False),
+    Column("phase", String(10), nullable=False, server_default="initial"),
+    Column("state", String(10), nullable=False, server_default="active"),
+    Column("budget", Integer, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    # Numbers all that a step can see, in commit order and without gaps: taken under this row's lock when settling.
+    Column("sequence", BigInteger, nullable=False, server_default=text("0")),
+    _count("planned_full"),
+    _count("settled_full"),
+    _count("step"),
+    Column("created_at", Double, nullable=False),
+    Column("finished_at", Double),
+    UniqueConstraint("name"),
+    CheckConstraint("phase IN ('initial', 'search', 'finished')", name="phase"),
+    CheckConstraint("state IN ('active', 'paused')", name="state"),
+    CheckConstraint("planned_full <= budget", name="plan_within_budget"),
+    CheckConstraint("settled_full BETWEEN 0 AND planned_full", name="settled_within_plan"),
+    sqlite_autoincrement=True,
+)
+
+objectives = Table(
+    "objectives",
+    metadata,
+    _id(),
+    _reference("study_id", studies),
+    Column("position", Integer, nullable=False),
+    Column("name", String(100), nullable=False),
+    # Set for an objective whose value comes with another one's run: it has no jobs of its own.
+    Column("same_run_as", Id, ForeignKey("objectives.id", ondelete="CASCADE")),
+    Column("lease_s", Double, nullable=False),
+    Column("timeout_s", Double),
+    _count("created"),
+    _count("done"),
+    _count("failed"),
+    _count("superseded"),
+    # Unsettled jobs of full samples; the stream of an initial design follows it.
+    _count("open_full"),
+    _count("generation"),
+    UniqueConstraint("study_id", "position"),
+    UniqueConstraint("study_id", "name"),
+    CheckConstraint("open_full >= 0 AND done + failed + superseded <= created", name="counters_add_up"),
+    sqlite_autoincrement=True,
+)
+
+steps = Table(
+    "steps",
+    metadata,
+    _id(),
+    _reference("study_id", studies),
+    Column("kind", String(10), nullable=False),
+    # Position of a stream's objective, -1 for the other kinds: the identity must hold no NULL, or it is not unique.
+    Column("objective", Integer, nullable=False, server_default=text("-1")),
+    Column("number", Integer, nullable=False),
+    Column("state", String(10), nullable=False, server_default="due"),
+    # The prefix of the study's sequence that the step reads, however late a planner wakes.
+    Column("due_seq", BigInteger, nullable=False),
+    Column("due_at", Double, nullable=False),
+    Column("claim", String(32)),
+    Column("claim_expires_at", Double),
+    _count("faults"),
+    Column("fault", Text),
+    Column("retry_at", Double),
+    Column("done_at", Double),
+    Column("record", Document),
+    UniqueConstraint("study_id", "kind", "objective", "number"),
+    CheckConstraint("kind IN ('initial', 'stream', 'search')", name="kind"),
+    CheckConstraint("state IN ('due', 'done')", name="state"),
+    CheckConstraint("(kind = 'stream') = (objective >= 0)", name="objective_of_streams_only"),
+    Index("ix_steps_due", "due_at", postgresql_where=text("state = 'due'"), sqlite_where=text("state = 'due'")),
+    sqlite_autoincrement=True,
+)
+
+samples = Table(
+    "samples",
+    metadata,
+    _id(),
+    _reference("study_id", studies),
+    _reference("step_id", steps, nullable=True),
+    Column("full", Boolean, nullable=False),
+    Column("x", Document, nullable=False),
+    # Objectives not settled yet; a full sample counts as settled when this reaches 0.
+    Column("open", Integer, nullable=False),
+    Column("created_at", Double, nullable=False),
+    CheckConstraint("open >= 0", name="open"),
+    Index("ix_samples_study_id_id", "study_id", "id"),
+    Index("ix_samples_step_id", "step_id"),
+    sqlite_autoincrement=True,
+)
+
+# Append-only: what was learnt, in the order of the study's sequence. A failure may later be followed by a value;
+# a value is never followed by anything.
+sample_values = Table(
+    "sample_values",
+    metadata,
+    _reference("study_id", studies, key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    _reference("sample_id", samples),
+    _reference("objective_id", objectives),
+    Column("value", Double),
+    Column("failure", String(20)),
+    Column("at", Double, nullable=False),
+    CheckConstraint("(value IS NULL) <> (failure IS NULL)", name="value_or_failure"),
+    CheckConstraint("failure IN ('infeasible', 'error', 'infrastructure', 'lost')", name="failure"),
+    Index("ix_sample_values_sample_id_objective_id", "sample_id", "objective_id"),
+    Index(
+        "uq_sample_values_one_value",
+        "sample_id",
+        "objective_id",
+        unique=True,
+        postgresql_where=text("value IS NOT NULL"),
+        sqlite_where=text("value IS NOT NULL"),
+    ),
+)
+
+workers = Table(
+    "workers",
+    metadata,
+    _id(),
+    Column("name", String(200), nullable=False),
+    Column("first_seen_at", Double, nullable=False),
+    Column("last_seen_at", Double, nullable=False),
+    UniqueConstraint("name"),
+    sqlite_autoincrement=True,
+)
+
+_READY = "state = 'ready' AND ready_at IS NULL"
+_BACKING_OFF = "state = 'ready' AND ready_at IS NOT NULL"
+_LEASED = "state = 'leased'"
+
+jobs = Table(
+    "jobs",
+    metadata,
+    _id(),
+    _reference("study_id", studies),
+    _reference("objective_id", objectives),
+    _reference("sample_id", samples),
+    Column("cheap_only", Boolean, nullable=False),
+    Column("state", String(10), nullable=False, server_default="ready"),
+    # Set while a returned job backs off; cleared when its time has come, so that the queue's head is always free.
+    Column("ready_at", Double),
+    Column("lease", String(32)),
+    Column("leased_at", Double),
+    Column("expires_at", Double),
+    _count("attempts"),
+    _count("errors"),
+    _count("losses"),
+    UniqueConstraint("sample_id", "objective_id"),
+    CheckConstraint("state IN ('ready', 'leased', 'done', 'failed', 'superseded')", name="state"),
+    CheckConstraint("(state = 'leased') = (lease IS NOT NULL)", name="leased_has_lease"),
+    CheckConstraint("(lease IS NULL) = (expires_at IS NULL)", name="lease_has_deadline"),
+    # A queue's head, in the order of leasing: full before cheap-only, then oldest.
+    Index("ix_jobs_head", "objective_id", "cheap_only", "id", postgresql_where=text(_READY), sqlite_where=text(_READY)),
+    Index("ix_jobs_backoff", "ready_at", postgresql_where=text(_BACKING_OFF), sqlite_where=text(_BACKING_OFF)),
+    Index("ix_jobs_expiry", "expires_at", postgresql_where=text(_LEASED), sqlite_where=text(_LEASED)),
+    Index("ix_jobs_leased", "objective_id", postgresql_where=text(_LEASED), sqlite_where=text(_LEASED)),
+    Index("ix_jobs_study_id_id", "study_id", "id"),
+    sqlite_autoincrement=True,
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    _id(),
+    _reference("job_id", jobs),
+    Column("number", Integer, nullable=False),
+    Column("lease", String(32), nullable=False),
+    _reference("worker_id", workers),
+    Column("leased_at", Double, nullable=False),
+    Column("ended_at", Double),
+    Column("outcome", String(10)),
+    Column("value", Double),
+    Column("failure", String(20)),
+    Column("message", Text),
+    Column("duration_s", Double),
+    Column("details", Document),
+    UniqueConstraint("job_id", "number"),
+    UniqueConstraint("lease"),
+    CheckConstraint("(ended_at IS NULL) = (outcome IS NULL)", name="ended_has_outcome"),
+    Index("ix_attempts_worker_id", "worker_id"),
+    sqlite_autoincrement=True,
+)
+
+events = Table(
+    "events",
+    metadata,
+    _reference("study_id", studies, key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", Double, nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("body", Document, nullable=False),
+)

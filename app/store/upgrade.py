@@ -1,0 +1,65 @@
+"""Bring a database to the newest schema, and say whether it is there."""
+
+from pathlib import Path
+
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from app.errors import DatabaseBehind
+from app.store.database import Database
+from app.store.tables import metadata
+
+_HERE = Path(__file__).parent
+# An installed wheel carries the migrations beside this file; in a checkout they are the top-level folder.
+MIGRATIONS = _HERE / "migrations" if (_HERE / "migrations").is_dir() else _HERE.parents[1] / "alembic"
+_UPGRADE_LOCK = 0x434F554E  # any number, the same for all who upgrade
+
+
+def _config(connection: Connection | None = None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
+
+
+def head() -> str:
+    revision = ScriptDirectory.from_config(_config()).get_current_head()
+    assert revision is not None  # noqa: S101  (the project ships its migrations)
+    return revision
+
+
+def revision(database: Database) -> str | None:
+    with database.read() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def upgrade(database: Database) -> tuple[str | None, str]:
+    """Upgrade to head in one transaction; of several that start at once, one works and the others find it done."""
+
+    def work(connection: Connection) -> tuple[str | None, str]:
+        if not database.is_sqlite:  # BEGIN IMMEDIATE is SQLite's lock
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _UPGRADE_LOCK})
+        before = MigrationContext.configure(connection).get_current_revision()
+        command.upgrade(_config(connection), "head")
+        return before, head()
+
+    return database.write(work)
+
+
+def require_head(database: Database) -> None:
+    current = revision(database)
+    if current != head():
+        raise DatabaseBehind(
+            f"the database is at schema {current or 'none'}, this version needs {head()}; run: counterpoise migrate"
+        )
+
+
+def drift(database: Database) -> list[object]:
+    """What differs between the database and the tables in the code; empty when all is well."""
+    with database.read() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        return list(compare_metadata(context, metadata))

@@ -1,0 +1,41 @@
+"""The command `counterpoise`. Exit codes: 0 done, 1 failed (one sentence on stderr), 2 wrong usage or settings."""
+
+import json
+import platform
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from counterpoise import __version__
+from counterpoise.commands import bench, demo, server
+
+app = typer.Typer(
+    name="counterpoise",
+    help="Optimisation whose objectives cost very different times.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+server.add_to(app)
+demo.add_to(app)
+bench.add_to(app)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+@app.command()
+def version(as_json: AsJson = False) -> None:
+    """Print the version.
+
+    Example: [bold]counterpoise version --json[/bold]
+    """
+    if as_json:
+        typer.echo(json.dumps({"counterpoise": __version__, "python": platform.python_version()}))
+    else:
+        Console().print(f"counterpoise {__version__} (Python {platform.python_version()})", highlight=False)
+
+
+def main() -> None:
+    app()

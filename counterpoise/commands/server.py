@@ -1,0 +1,61 @@
+"""Commands that run the server: `serve` and `migrate`."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from counterpoise.commands.failure import FAILED, WRONG_USAGE, fail, require
+
+Url = Annotated[
+    str | None, typer.Option("--database-url", help="sqlite:///FILE or postgresql://… [COUNTERPOISE_DATABASE_URL]")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(serve)
+    app.command()(migrate)
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on [COUNTERPOISE_HOST, else 127.0.0.1]")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on, 0 for any [COUNTERPOISE_PORT, else 8000]")
+    ] = None,
+    database_url: Url = None,
+) -> None:
+    """Run the server. SQLite databases are made and upgraded as needed.
+
+    Example: [bold]counterpoise serve --port 8000 --database-url sqlite:///counterpoise.db[/bold]
+    """
+    _run("serve", host=host, port=port, database_url=database_url)
+
+
+def migrate(
+    database_url: Url = None, as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False
+) -> None:
+    """Bring a database to the schema that this version needs; safe to repeat and to run from several places at once.
+
+    Example: [bold]counterpoise migrate --database-url postgresql://me@localhost/counterpoise[/bold]
+    """
+    before, after = _run("migrate", database_url=database_url)
+    if as_json:
+        typer.echo(json.dumps({"before": before, "after": after}))
+    else:
+        words = f"already at {after}" if before == after else f"{before or 'empty'} -> {after}"
+        Console().print(f"database: {words}", highlight=False)
+
+
+def _run(function: str, **options: Any) -> Any:
+    require("sqlalchemy", "The server", "server")
+    from app import main
+    from app.errors import CounterpoiseError, SettingsInvalid
+    from app.settings import load_settings
+
+    try:
+        return getattr(main, function)(load_settings(**options))
+    except SettingsInvalid as error:
+        fail(str(error), WRONG_USAGE)
+    except CounterpoiseError as error:
+        fail(str(error), FAILED)

@@ -1,0 +1,21 @@
+"""Write the lock files: pinned and hashed for every platform and Python version, without addresses."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+COMMON = [
+    *("--universal", "--python-version", "3.11", "--upgrade", "--generate-hashes", "--quiet"),
+    *("--no-emit-index-url", "--no-emit-find-links", "--no-annotate", "--no-header"),
+]
+HERE = Path(__file__).parent
+
+
+def resolve(name: str, *options: str) -> None:
+    command = [sys.executable, "-m", "uv", "pip", "compile", *COMMON, *options, "--group", "build"]
+    subprocess.run([*command, "pyproject.toml", "-o", str(HERE / name)], check=True, cwd=HERE.parent)
+
+
+resolve("runtime.txt", "--extra", "server", "--extra", "demo")
+# The constraint makes both files agree: what is tested is what runs.
+resolve("dev.txt", "--all-extras", "--group", "dev", "--constraints", str(HERE / "runtime.txt"))

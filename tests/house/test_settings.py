@@ -1,0 +1,92 @@
+"""Settings: a wrong value is one clear sentence, and every setting is documented."""
+
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from app.errors import SettingsInvalid
+from app.settings import PREFIX, Settings, load_settings
+
+OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(PREFIX + name.upper(), raising=False)
+
+
+def test_defaults_are_a_sqlite_file_here_and_loopback() -> None:
+    settings = load_settings()
+    assert settings.database_url == "sqlite:///counterpoise.db"
+    assert settings.on_loopback
+    assert not settings.has_tokens
+
+
+def test_environment_then_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COUNTERPOISE_PORT", "9000")
+    monkeypatch.setenv("COUNTERPOISE_WORKER_TOKENS", "a" * 20 + ", " + "b" * 20)
+    assert load_settings(port=None).port == 9000
+    assert load_settings(port=9001).port == 9001
+    assert [token.get_secret_value() for token in load_settings().worker_tokens] == ["a" * 20, "b" * 20]
+
+
+def test_settings_are_frozen() -> None:
+    with pytest.raises(ValidationError):
+        load_settings().port = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("PORT", "abc", "COUNTERPOISE_PORT = 'abc' is not usable: Input should be a valid integer"),
+        ("PORT", "70000", "less than or equal to 65535"),
+        ("LEASE_S", "0", "COUNTERPOISE_LEASE_S = '0' is not usable: Input should be greater than 0"),
+        ("LEASE_S", "inf", "COUNTERPOISE_LEASE_S"),
+        ("HEARTBEAT_S", "nan", "COUNTERPOISE_HEARTBEAT_S"),
+        ("HEARTBEAT_S", "50", "must be at most half of COUNTERPOISE_LEASE_S"),
+        ("LOG_FORMAT", "xml", "Input should be 'auto', 'json' or 'pretty'"),
+        ("DATABASE_URL", "mysql://root:hunter2@db/x", "it must be sqlite:///FILE or postgresql://"),
+        ("DATABASE_URL", "sqlite:///:memory:", "it must be sqlite:///FILE"),
+        ("ADMIN_TOKENS", "hunter2", "a token needs at least 16 characters"),
+    ],
+)
+def test_a_wrong_value_is_one_sentence_without_secrets(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, says: str
+) -> None:
+    monkeypatch.setenv(PREFIX + name, value)
+    with pytest.raises(SettingsInvalid) as caught:
+        load_settings()
+    message = str(caught.value)
+    assert says in message
+    assert "\n" not in message
+    assert "hunter2" not in message
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])
+def test_postgresql_is_always_reached_through_psycopg_3(scheme: str) -> None:
+    settings = load_settings(database_url=f"{scheme}://me@db/counterpoise")
+    assert settings.database_url == "postgresql+psycopg://me@db/counterpoise"
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("example.org", False)],  # noqa: S104
+)
+def test_what_counts_as_loopback(host: str, loopback: bool) -> None:
+    assert load_settings(host=host).on_loopback is loopback
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    documented = {
+        match[1]: match[2]
+        for match in re.finditer(r"^\| `(COUNTERPOISE_\w+)` \| `?([^|`]*)`? \|", OPERATIONS.read_text(), re.M)
+    }
+    declared = {PREFIX + name.upper(): field.default for name, field in Settings.model_fields.items()}
+    assert set(documented) == set(declared)
+    for name, default in declared.items():
+        assert documented[name].strip() == (
+            "none" if default == () else f"{default:g}" if isinstance(default, float) else str(default)
+        ), name

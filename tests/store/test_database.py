@@ -1,0 +1,99 @@
+"""Durability settings, transactions, one writer thread."""
+
+import threading
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, select, text
+from sqlalchemy.exc import OperationalError
+
+from app.errors import DatabaseUnusable
+from app.store.clock import database_now
+from app.store.database import Database
+from app.store.tables import workers
+from app.store.workers import see_worker
+
+
+def scalar(connection: Connection, query: str) -> object:
+    return connection.execute(text(query)).scalar_one()
+
+
+def test_an_acknowledged_write_survives_a_power_cut(database: Database) -> None:
+    def settings(connection: Connection) -> list[object]:
+        if database.is_sqlite:
+            return [scalar(connection, f"PRAGMA {name}") for name in ("journal_mode", "synchronous", "foreign_keys")]
+        return [scalar(connection, f"SHOW {name}") for name in ("fsync", "synchronous_commit")]
+
+    assert database.write(settings) == (["wal", 2, 1] if database.is_sqlite else ["on", "on"])
+
+
+def test_a_failed_transaction_changes_nothing(database: Database) -> None:
+    def work(connection: Connection) -> None:
+        see_worker(connection, "a")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        database.write(work)
+    with database.read() as connection:
+        assert connection.execute(select(workers)).all() == []
+    assert database.write(lambda connection: see_worker(connection, "a")) > 0
+
+
+def test_seeing_a_worker_again_keeps_its_id_and_moves_last_seen(database: Database) -> None:
+    first = database.write(lambda connection: see_worker(connection, "a"))
+    assert database.write(lambda connection: see_worker(connection, "b")) != first
+    assert database.write(lambda connection: see_worker(connection, "a")) == first
+    with database.read() as connection:
+        row = connection.execute(select(workers).where(workers.c.id == first)).one()
+    assert row.last_seen_at > row.first_seen_at
+
+
+def test_sqlite_writes_come_from_one_thread_and_readers_cannot_write(tmp_path: Path, sqlite_template: Path) -> None:
+    database = Database(f"sqlite:///{sqlite_template}")
+    names = {database.write(lambda _: threading.current_thread().name) for _ in range(5)}
+    assert len(names) == 1
+    assert names != {threading.current_thread().name}
+    with pytest.raises(OperationalError, match="readonly"), database.read() as connection:
+        connection.execute(text("DELETE FROM workers"))
+    database.close()
+
+
+def test_a_writer_of_another_process_is_waited_for_not_refused(database_url: str) -> None:
+    """Two Database objects stand for two processes: each has a writer of its own."""
+    one, two = Database(database_url), Database(database_url)
+    barrier = threading.Barrier(2)
+
+    def write_many(database: Database) -> None:
+        barrier.wait()
+        for _ in range(50):
+            database.write(lambda connection: see_worker(connection, "same"))
+
+    threads = [threading.Thread(target=write_many, args=(each,)) for each in (one, two)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with one.read() as connection:
+        assert len(connection.execute(select(workers)).all()) == 1
+    one.close()
+    two.close()
+
+
+def test_database_time_is_seconds_since_1970_and_moves_within_a_transaction(database: Database) -> None:
+    with database.read() as connection:
+        first, second = (connection.execute(select(database_now())).scalar_one() for _ in range(2))
+        later = first
+        while later == first:
+            later = connection.execute(select(database_now())).scalar_one()
+    assert 1.7e9 < first < 4e9
+    assert second - first < 60
+    assert later > first
+
+
+def test_a_database_that_cannot_be_opened_is_named_without_its_password(tmp_path: Path) -> None:
+    for url in (f"sqlite:///{tmp_path}/nowhere/x.db", "postgresql+psycopg://me:secret@127.0.0.1:1/none"):
+        database = Database(url)
+        with pytest.raises(DatabaseUnusable, match="cannot open the database") as caught, database.read():
+            pass
+        assert "secret" not in str(caught.value)
+        database.close()

@@ -1,0 +1,1 @@
+"""Ready-made simulation workers: the demo's simulators, synthetic problems and examples."""
