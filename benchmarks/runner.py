@@ -1,0 +1,65 @@
+"""Many runs: those already on file are kept, the others are spread over processes with one BLAS thread each."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+
+from benchmarks import results
+from benchmarks.protocol import run
+from benchmarks.results import Outcome, Spec
+
+ROOT = Path(__file__).parent.parent
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def pin_threads() -> None:
+    """One BLAS thread in every process started from here on; they read these when numpy is loaded."""
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+
+
+def fingerprint() -> str:
+    """Changes whenever a source changes that can change a result."""
+    sources = [*(ROOT / "app/optimizer").glob("*.py"), *(ROOT / "benchmarks").glob("*.py")]
+    names = {"dtlz.py", "wfg.py", "fronts.py", "problems.py", "protocol.py"}
+    digest = hashlib.sha256()
+    for source in sorted(path for path in sources if path.parent.name == "optimizer" or path.name in names):
+        digest.update(source.name.encode() + source.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def run_all(
+    specs: Iterable[Spec], file: Path, jobs: int, *, fresh: bool = False, report: Callable[[Outcome], None]
+) -> dict[Spec, Outcome]:
+    """Outcomes of all specs; `report` is called for each as it is there, kept ones first."""
+    wanted = list(dict.fromkeys(specs))
+    kept = {} if fresh else results.read(file)
+    outcomes = {spec: kept[spec] for spec in wanted if spec in kept}
+    for outcome in outcomes.values():
+        report(outcome)
+    for outcome in _in_processes(_in_order([spec for spec in wanted if spec not in outcomes]), jobs):
+        results.append(file, outcome)
+        outcomes[outcome.spec] = outcome
+        report(outcome)
+    return {spec: outcomes[spec] for spec in wanted}
+
+
+def _in_order(specs: list[Spec]) -> list[Spec]:
+    """Every instance once before any a second time, long runs first: what an interruption leaves is balanced."""
+    return sorted(specs, key=lambda spec: (spec.seed, -spec.m))
+
+
+def _in_processes(specs: Sequence[Spec], jobs: int) -> Iterable[Outcome]:
+    if not specs:
+        return
+    pin_threads()
+    code = fingerprint()
+    with ProcessPoolExecutor(max_workers=jobs, mp_context=get_context("spawn")) as pool:
+        futures = [pool.submit(run, spec, code) for spec in specs]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,65 @@
+"""A short run as the paper does it."""
+
+import numpy as np
+import pytest
+
+from app.optimizer.propose import propose
+from benchmarks.problems import problem
+from benchmarks.protocol import SEARCH, begin, choose, generator, optimise, take_step, tell
+from benchmarks.results import Settings
+
+DTLZ2 = problem("dtlz2", 3)
+PAPER = choose("sbp-bo", Settings())
+
+
+def test_the_initial_phase_evaluates_cheap_objectives_r_times_as_often() -> None:
+    declared, snapshot = begin(DTLZ2, 5, seed=0)
+    assert declared.ratios == (5.0, 5.0, 1.0)
+    assert snapshot.X.shape == (109, 10)
+    np.testing.assert_allclose(snapshot.F, DTLZ2.evaluate(snapshot.X))
+    assert [None if data is None else len(data) for data in snapshot.frozen] == [545, 545, None]
+    for j in (0, 1):
+        data = snapshot.frozen[j]
+        assert data is not None
+        assert len(np.unique(data.X, axis=0)) == 545
+        np.testing.assert_array_equal(data.X[:109], snapshot.X)
+        assert data.y[109:].mean() < 0.6 * data.y[:109].mean()  # the stream minimises
+
+
+def test_a_step_asks_for_u_full_and_u_times_r_minus_1_cheap_samples_and_is_told_all() -> None:
+    declared, first = begin(DTLZ2, 5, seed=0, budget=111)
+    proposal, frozen = take_step(declared, first, PAPER, generator(0, SEARCH, 0, 1), ())
+    assert len(proposal.full) == 2  # what is left
+    assert [len(X) for X in proposal.cheap] == [8, 8, 0]
+    assert [model is None for model in frozen] == [False, False, True]
+    second = tell(DTLZ2, first, proposal)
+    assert (second.step, second.settled, second.batch) == (2, 111, 0)
+    np.testing.assert_allclose(second.F[-2:], DTLZ2.evaluate(proposal.full))
+    np.testing.assert_allclose(second.extra[1].y, DTLZ2.evaluate(proposal.cheap[1])[:, 1])
+    assert second.extra_steps[0].tolist() == [1] * 8
+    assert second.theta[2] is not None
+    assert second.frozen_theta[2] is None
+
+
+def test_a_step_by_its_parts_is_propose() -> None:
+    declared, first = begin(DTLZ2, 5, seed=1)
+    one, frozen = take_step(declared, first, PAPER, generator(1, SEARCH, 0, 1), ())
+    second = tell(DTLZ2, first, one)
+    two, _ = take_step(declared, second, PAPER, generator(1, SEARCH, 0, 2), frozen)
+    np.testing.assert_array_equal(two.full, propose(declared, second, PAPER, generator(1, SEARCH, 0, 2)).full)
+
+
+@pytest.mark.parametrize("strategy", ["sbp-bo", "sbp-nogpc"])
+def test_a_run_ends_at_its_budget_and_depends_on_its_seed_only(strategy: str) -> None:
+    chosen = choose(strategy, Settings())
+    F, seconds = optimise(DTLZ2, 2, chosen, seed=3, budget=115)
+    assert F.shape == (115, 3)
+    assert len(seconds) == 2
+    np.testing.assert_array_equal(F, optimise(DTLZ2, 2, chosen, seed=3, budget=115)[0])
+    assert not np.array_equal(F, optimise(DTLZ2, 2, chosen, seed=4, budget=115)[0])
+
+
+def test_settings_reach_the_strategy() -> None:
+    chosen = choose("bo-aaf", Settings("range", "large", "all"))
+    assert (chosen.scaling, chosen.lattice, chosen.keep_extra) == ("range", "large", "all")
+    assert (PAPER.scaling, PAPER.lattice, PAPER.keep_extra) == ("paper", "small", "last")
