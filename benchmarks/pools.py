@@ -1,0 +1,94 @@
+"""Worker pools in virtual time: one pool per objective, jobs queued full samples first, then oldest."""
+
+import heapq
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Literal
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    latency: float  # mean duration of one evaluation
+    workers: int = 1
+    jitter: float = 0.0  # durations vary by up to this share of the latency, uniformly
+    failure: float = 0.0  # probability that an attempt fails
+
+    def __post_init__(self) -> None:
+        if not (self.latency > 0 and self.workers >= 1 and 0 <= self.jitter < 1 and 0 <= self.failure < 1):
+            raise ValueError(f"a pool needs latency > 0, workers >= 1, jitter and failure in [0, 1): {self}")
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    sample: int
+    objective: int
+    full: bool
+    state: Literal["ready", "leased", "done", "failed", "superseded"] = "ready"
+    attempts: int = 0
+
+
+@dataclass(slots=True)
+class Floor:
+    """All pools; `finish` moves the clock to the next attempt that ends."""
+
+    pools: tuple[Pool, ...]
+    rng: np.random.Generator
+    max_attempts: int = 3
+    now: float = 0.0
+    _busy: list[float] = field(init=False)  # worker time given to attempts, per pool, until they end
+    _free: list[int] = field(init=False)
+    _queues: list[list[tuple[bool, int, Job]]] = field(init=False)
+    _running: list[tuple[float, int, Job]] = field(init=False, default_factory=list)
+    _order: "count[int]" = field(init=False, default_factory=count)
+
+    def __post_init__(self) -> None:
+        self._busy = [0.0] * len(self.pools)
+        self._free = [pool.workers for pool in self.pools]
+        self._queues = [[] for _ in self.pools]
+
+    def add(self, job: Job) -> None:
+        heapq.heappush(self._queues[job.objective], (not job.full, next(self._order), job))
+
+    def lease(self) -> None:
+        """Every free worker takes the head of its queue."""
+        for i, queue in enumerate(self._queues):
+            while self._free[i] and queue:
+                _, _, job = heapq.heappop(queue)
+                if job.state == "ready":
+                    self._start(job)
+
+    def finish(self) -> Job | None:
+        """The next job that ends its attempt: done, failed for good, or ready again; None when all is quiet."""
+        self.lease()
+        if not self._running:
+            return None
+        self.now, _, job = heapq.heappop(self._running)
+        self._free[job.objective] += 1
+        if self.rng.random() >= self.pools[job.objective].failure:
+            job.state = "done"
+        elif job.attempts >= self.max_attempts:
+            job.state = "failed"
+        else:
+            job.state = "ready"
+            self.add(job)
+        return job
+
+    def busy(self) -> tuple[float, ...]:
+        """Worker time spent in each pool so far."""
+        spent = list(self._busy)
+        for end, _, job in self._running:
+            spent[job.objective] -= end - self.now
+        return tuple(spent)
+
+    def busy_share(self) -> tuple[float, ...]:
+        return tuple(spent / (pool.workers * self.now) for spent, pool in zip(self.busy(), self.pools, strict=True))
+
+    def _start(self, job: Job) -> None:
+        pool = self.pools[job.objective]
+        duration = pool.latency * (1.0 + pool.jitter * self.rng.uniform(-1.0, 1.0))
+        job.state, job.attempts = "leased", job.attempts + 1
+        self._free[job.objective] -= 1
+        self._busy[job.objective] += duration
+        heapq.heappush(self._running, (self.now + duration, next(self._order), job))

@@ -1,0 +1,87 @@
+"""The samples of a simulated study, their jobs and values, and the counters that the stepping rule reads."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.optimizer.snapshot import Data
+from benchmarks.pools import Job
+
+Array = NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class Sample:
+    x: Array  # (d,)
+    full: bool
+    step: int  # search step that proposed it; 0 = the design or a stream
+    jobs: dict[int, Job]  # by objective
+    values: dict[int, float] = field(default_factory=dict)
+    unsettled: int = 0
+
+
+@dataclass(slots=True)
+class Samples:
+    d: int
+    m: int
+    all: list[Sample] = field(default_factory=list)
+    unsettled_full: int = 0  # samples
+    unsettled_jobs: dict[tuple[int, bool], int] = field(default_factory=dict)  # by objective and whether full
+
+    def add(self, X: Array, objectives: Iterable[int], *, full: bool, step: int) -> list[Job]:
+        """One sample per row, with a job for each of the objectives."""
+        wanted = tuple(objectives)
+        first = len(self.all)
+        for k, x in enumerate(X):
+            jobs = {j: Job(first + k, j, full) for j in wanted}
+            self.all.append(Sample(x, full, step, jobs, unsettled=len(jobs)))
+        self.unsettled_full += full * len(X)
+        for j in wanted:
+            self.unsettled_jobs[j, full] = self.unsettled_jobs.get((j, full), 0) + len(X)
+        return [job for sample in self.all[first:] for job in sample.jobs.values()]
+
+    def settle(self, job: Job, value: float | None = None) -> None:
+        """The job is done with this value, or failed for good, or superseded."""
+        sample = self.all[job.sample]
+        if value is not None:
+            sample.values[job.objective] = value
+        sample.unsettled -= 1
+        self.unsettled_full -= sample.full and sample.unsettled == 0
+        self.unsettled_jobs[job.objective, job.full] -= 1
+
+    def supersede(self, *, full_too: bool) -> None:
+        for sample in self.all:
+            if sample.unsettled and (full_too or not sample.full):
+                for job in sample.jobs.values():
+                    if job.state == "ready":
+                        job.state = "superseded"
+                        self.settle(job)
+
+    def full(self) -> list[int]:
+        return [i for i, sample in enumerate(self.all) if sample.full]
+
+    def complete(self) -> list[int]:
+        """Full samples with a value of every objective."""
+        return [i for i in self.full() if len(self.all[i].values) == self.m]
+
+    def told(self, j: int) -> list[int]:
+        return [i for i, sample in enumerate(self.all) if j in sample.values]
+
+    def asked(self, j: int) -> list[int]:
+        return [i for i, sample in enumerate(self.all) if j in sample.jobs]
+
+    def leased(self, j: int) -> list[int]:
+        return [i for i in self.asked(j) if self.all[i].jobs[j].state == "leased"]
+
+    def points(self, ids: Iterable[int]) -> Array:
+        return np.array([self.all[i].x for i in ids]).reshape(-1, self.d)
+
+    def values(self, ids: Iterable[int]) -> Array:
+        """(n, m) of complete samples."""
+        return np.array([[self.all[i].values[j] for j in range(self.m)] for i in ids]).reshape(-1, self.m)
+
+    def data(self, ids: Iterable[int], j: int) -> Data:
+        chosen = list(ids)
+        return Data(self.points(chosen), np.array([self.all[i].values[j] for i in chosen]))
