@@ -1,0 +1,188 @@
+"""`counterpoise bench`: the paper's tables, the Gaussian process, one step, and simulated workers."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from app.optimizer.acquisition import Scaling
+from app.optimizer.lattice import Lattice
+from app.optimizer.strategy import STRATEGIES
+from app.optimizer.training import KeepExtra
+from benchmarks import comparison, report, runner
+from benchmarks import gp as gp_benchmark
+from benchmarks import step as step_benchmark
+from benchmarks.pools import Pool
+from benchmarks.problems import NAMES, problem
+from benchmarks.results import Outcome, Settings, Spec
+
+bench = typer.Typer(
+    help="Benchmarks: the paper's protocol, the Gaussian process, one step, simulated workers.", no_args_is_help=True
+)
+RESULTS = Path(__file__).parent / "results" / "runs.jsonl"
+SIZES = (3, 5, 10)
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object per line instead of a table.")]
+ScalingOption = Annotated[Scaling, typer.Option(help="paper: raw means; range: independent of units.")]
+LatticeOption = Annotated[Lattice, typer.Option(help="Reference vectors: small 91/85/65, large 105/126/275.")]
+KeepOption = Annotated[KeepExtra, typer.Option(help="Cheap-only samples kept: of the last step, or all.")]
+
+
+@bench.command(
+    epilog="Example: counterpoise bench paper --problem dtlz2 --m 3 --rc 5 --strategy sbp-bo --seeds 0-4 --json"
+)
+def paper(
+    problems: Annotated[list[str] | None, typer.Option("--problem", help="dtlz1 … dtlz7, wfg1 … wfg9.")] = None,
+    sizes: Annotated[list[int] | None, typer.Option("--m", help="Number of objectives.")] = None,
+    all_instances: Annotated[bool, typer.Option("--all", help="All 16 problems, m = 3, 5, 10.")] = False,
+    rc: Annotated[int, typer.Option(min=1, help="Ratio of the cheap objectives; the paper has 5 and 10.")] = 5,
+    strategy: Annotated[str, typer.Option(help=", ".join(STRATEGIES))] = "sbp-bo",
+    seeds: Annotated[str, typer.Option(help="Such as 0-4 or 0,2,7.")] = "0-4",
+    budget: Annotated[int, typer.Option(min=1, help="Full samples.")] = 300,
+    scaling: ScalingOption = "paper",
+    lattice: LatticeOption = "small",
+    keep_extra: KeepOption = "last",
+    jobs: Annotated[int, typer.Option(min=1, help="Processes, each with one BLAS thread.")] = 1,
+    results: Annotated[Path, typer.Option(help="Finished runs are kept here, and not run again.")] = RESULTS,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run again what is on file; the newer result counts.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Our IGD+ in the paper's protocol, beside the paper's own tables."""
+    names = list(NAMES) if all_instances else _known(problems, NAMES, "--problem")
+    settings = Settings(scaling, lattice, keep_extra)
+    _known([strategy], tuple(STRATEGIES), "--strategy")
+    specs = [
+        Spec(name, m, rc, strategy, seed, settings, budget)
+        for name in names
+        for m in (sizes or (SIZES if all_instances else (3,)))
+        for seed in _seeds(seeds)
+    ]
+    for m in {spec.m for spec in specs}:
+        if not 2 <= m <= 10:
+            raise typer.BadParameter(f"m = {m}: the problems have 10 variables, so m is 2 to 10", param_hint="--m")
+    with _progress("runs", len(specs)) as advance:
+        outcomes = runner.run_all(specs, results, jobs, fresh=fresh, report=lambda _: advance())
+    rows = report.rows(outcomes.values())
+    _print(map(report.as_json, rows), as_json, lambda: (report.table(rows), report.summary(rows)))
+    _warn_about_other_code(outcomes.values(), results)
+
+
+@bench.command(epilog="Example: counterpoise bench gp --size 134 --size 545 --datasets 3")
+def gp(
+    sizes: Annotated[list[int] | None, typer.Option("--size", help="Training points.")] = None,
+    datasets: Annotated[int, typer.Option(min=1)] = 10,
+    as_json: Json = False,
+) -> None:
+    """Likelihood and fit of the Gaussian process beside scikit-learn and LAPACK."""
+    chosen = tuple(sizes or (134, 545, 1090))
+    with _progress("data sets", len(chosen) * datasets) as advance:
+        rows = gp_benchmark.run(chosen, datasets, progress=lambda *_: advance())
+    _print(rows, as_json, lambda: (gp_benchmark.table(rows),))
+
+
+@bench.command(epilog="Example: counterpoise bench step --m 3 --m 10 --steps 5")
+def step(
+    sizes: Annotated[list[int] | None, typer.Option("--m", help="Number of objectives.")] = None,
+    name: Annotated[str, typer.Option("--problem")] = "dtlz2",
+    steps: Annotated[int, typer.Option(min=1, help="Steps after the first, of which the medians are shown.")] = 5,
+    seed: int = 0,
+    peer: Annotated[bool, typer.Option(help="Also with scikit-learn's regressor.")] = True,
+    as_json: Json = False,
+) -> None:
+    """CPU time of one search step: fit, search, selection; and with scikit-learn's regressor."""
+    _known([name], NAMES, "--problem")
+    chosen = tuple(sizes or SIZES)
+    with _progress("sizes", len(chosen)) as advance:
+        rows = step_benchmark.run(name, chosen, steps, seed, peer, progress=lambda *_: advance())
+    _print(rows, as_json, lambda: (step_benchmark.table(rows),))
+
+
+@bench.command(
+    epilog="Example: counterpoise bench simulate --latency 1 --latency 1 --latency 5 --workers 3 --jitter 0.2"
+)
+def simulate(
+    name: Annotated[str, typer.Option("--problem")] = "dtlz2",
+    latency: Annotated[list[float] | None, typer.Option(help="Once per objective; as many as these is m.")] = None,
+    workers: Annotated[list[int] | None, typer.Option(help="Once, or once per objective.")] = None,
+    jitter: Annotated[float, typer.Option(help="Durations vary by up to this share of the latency.")] = 0.2,
+    failure: Annotated[float, typer.Option(help="Probability that an attempt fails; three are made.")] = 0.0,
+    n: Annotated[int | None, typer.Option(help="Initial design; 11 d - 1 unless given.")] = None,
+    budget: Annotated[int, typer.Option(min=1, help="Full samples.")] = 300,
+    seed: int = 0,
+    scaling: ScalingOption = "range",
+    lattice: LatticeOption = "small",
+    keep_extra: KeepOption = "last",
+    as_json: Json = False,
+) -> None:
+    """Heterogeneous workers in virtual time: asynchronous against everybody waiting."""
+    _known([name], NAMES, "--problem")
+    latencies, counts = latency or [1.0, 1.0, 5.0], workers or [3]
+    if len(counts) not in (1, len(latencies)):
+        raise typer.BadParameter("give it once, or once per objective", param_hint="--workers")
+    counts = counts * len(latencies) if len(counts) == 1 else counts
+    pools = tuple(Pool(t, k, jitter, failure) for t, k in zip(latencies, counts, strict=True))
+    instance = problem(name, len(pools))
+    with _progress("simulations", 2) as advance:
+        reports = comparison.compare(
+            instance, pools, Settings(scaling, lattice, keep_extra), seed, n=n, budget=budget, advance=advance
+        )
+    rows = comparison.as_json(instance, pools, seed, reports)
+    _print(rows, as_json, lambda: (comparison.table(rows), comparison.summary(rows)))
+
+
+def _known(given: list[str] | None, known: tuple[str, ...], option: str) -> list[str]:
+    if not given:
+        raise typer.BadParameter("name at least one, or use --all", param_hint=option)
+    for name in given:
+        if name not in known:
+            raise typer.BadParameter(f"no {name!r}; there are {', '.join(known)}", param_hint=option)
+    return given
+
+
+def _seeds(text: str) -> list[int]:
+    """ "0-2,7" -> [0, 1, 2, 7]"""
+    seeds: list[int] = []
+    try:
+        for part in text.split(","):
+            first, _, last = part.partition("-")
+            seeds += range(int(first), int(last or first) + 1)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is not like 0-4 or 0,2,7", param_hint="--seeds") from error
+    if not seeds:
+        raise typer.BadParameter(f"{text!r} has no seed", param_hint="--seeds")
+    return seeds
+
+
+@contextmanager
+def _progress(what: str, total: int) -> Iterator[Callable[[], None]]:
+    """A bar on standard error, where there is a terminal."""
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda: bar.advance(task)
+
+
+def _print(rows: Iterable[Any], as_json: bool, shown: Callable[[], tuple[Any, ...]]) -> None:
+    if as_json:
+        for row in rows:
+            typer.echo(json.dumps(row))
+    else:
+        Console().print(*shown(), sep="\n")
+
+
+def _warn_about_other_code(outcomes: Iterable[Outcome], file: Path) -> None:
+    code = runner.fingerprint()
+    others = sum(outcome.code != code for outcome in outcomes)
+    if others:
+        typer.echo(
+            f"{others} of these runs are kept from another state of the code: {file} (--fresh runs them)", err=True
+        )
+
+
+if __name__ == "__main__":
+    bench()

@@ -1,0 +1,73 @@
+"""The commands, as they are typed."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks import runner
+from benchmarks.cli import _seeds, bench
+
+PAPER = ["paper", "--problem", "dtlz2", "--m", "3", "--rc", "2", "--seeds", "0-1", "--budget", "111"]
+
+
+def _invoke(*arguments: str) -> str:
+    result = CliRunner().invoke(bench, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_paper_runs_in_other_processes_and_is_resumed_from_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "runs.jsonl"
+    shown = json.loads(_invoke(*PAPER, "--results", str(file), "--json"))
+    assert (shown["problem"], shown["m"], shown["rc"], shown["strategy"]) == ("dtlz2", 3, 2, "sbp-bo")
+    assert len(shown["igd_plus"]) == 2
+    assert shown["mean"] == pytest.approx(sum(shown["igd_plus"]) / 2)
+    monkeypatch.setattr(runner, "run", None)  # nothing is run now
+    assert json.loads(_invoke(*PAPER, "--results", str(file), "--json")) == shown
+    assert "dtlz2" in _invoke(*PAPER, "--results", str(file))
+
+
+def test_step_splits_its_time_and_compares_with_scikit_learn() -> None:
+    shown = json.loads(_invoke("step", "--m", "3", "--steps", "1", "--json"))
+    assert shown["step_s"] == pytest.approx(shown["fit_s"] + shown["search_s"] + shown["select_s"])
+    assert shown["fit_ratio"] == pytest.approx(shown["peer_fit_s"] / shown["fit_s"])
+    assert shown["first_s"] > 0
+
+
+def test_simulate_prints_both_modes_and_their_makespans() -> None:
+    shown = _invoke("simulate", "--n", "15", "--budget", "18", "--jitter", "0")
+    for text in ("asynchronous: makespan 30.0", "everybody waits: makespan 30.0", "busy", "idle"):
+        assert text in shown
+
+
+@pytest.mark.parametrize("command", ["paper", "gp", "step", "simulate"])
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    shown = _invoke(command, "--help")
+    assert f"Example: counterpoise bench {command}" in shown
+    assert "--json" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["paper"], "name at least one"),
+        (["paper", "--problem", "zdt1"], "no 'zdt1'"),
+        (["paper", "--problem", "dtlz2", "--m", "11"], "m = 11"),
+        (["paper", "--problem", "dtlz2", "--seeds", "x"], "'x' is not like"),
+        (["paper", "--problem", "dtlz2", "--strategy", "nsga"], "no 'nsga'"),
+        (["simulate", "--workers", "1", "--workers", "2"], "once per objective"),
+    ],
+)
+def test_a_wrong_option_is_explained(arguments: list[str], message: str) -> None:
+    result = CliRunner().invoke(bench, arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_seeds_are_ranges_and_lists() -> None:
+    assert _seeds("0-2,7") == [0, 1, 2, 7]
+    assert _seeds("100") == [100]
