@@ -13,6 +13,7 @@ from app.optimizer.space import encode, snap
 
 ROUNDS = 5  # hypercubes tried before giving up; one is enough unless integers coincide
 ENUMERABLE = 100_000  # all-integer spaces up to this size are enumerated, so that their last points are found too
+CHUNK = 512  # points of an enumerated space that are looked at together
 
 
 def initial_design(problem: Problem, n: int, rng: np.random.Generator) -> Floats:
@@ -27,7 +28,9 @@ def filling(variables: tuple[Variable, ...], count: int, rng: np.random.Generato
         yield latin(variables, count, rng)
     if space_size(variables) <= ENUMERABLE:
         X = grid(variables)
-        yield X[rng.permutation(len(X))]
+        order = rng.permutation(len(X))
+        for i in range(0, len(X), CHUNK):
+            yield X[order[i : i + CHUNK]]
 
 
 def latin(variables: tuple[Variable, ...], count: int, rng: np.random.Generator) -> Floats:
@@ -38,7 +41,7 @@ def space_size(variables: tuple[Variable, ...]) -> float:
     """How many different points there are; infinite unless all variables are integers."""
     if any(variable.kind == "float" for variable in variables):
         return np.inf
-    return float(prod(variable.high - variable.low + 1 for variable in variables))
+    return prod(float(variable.high) - float(variable.low) + 1.0 for variable in variables)
 
 
 def grid(variables: tuple[Variable, ...]) -> Floats:

@@ -65,5 +65,7 @@ def _candidates(variables: tuple[Variable, ...], best: Floats, size: int, rng: n
 
 
 def _best(X: Floats, F: Floats) -> tuple[Floats, Floats]:
-    order = np.argsort(F[:, 0], kind="stable")[:MU]
+    """The mu best, each once: copies of the best would soon be all there is."""
+    _, distinct = np.unique(X, axis=0, return_index=True)
+    order = distinct[np.argsort(F[distinct, 0], kind="stable")][:MU]
     return X[order], F[order]

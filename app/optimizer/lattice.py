@@ -32,8 +32,6 @@ def layers(m: int, most: int) -> tuple[int, int]:
 
     A second layer is only added where the first has no point inside, that is, where it has fewer than m divisions.
     """
-    if m == 1:
-        return 1, 0
     outer = 1
     while _size(m, outer + 1) <= most:
         outer += 1

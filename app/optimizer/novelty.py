@@ -13,11 +13,11 @@ TOLERANCE = 1e-6  # max-norm in the unit cube: nearer than this is the same poin
 S = TypeVar("S")
 
 
-def is_new(X: Floats, known: Floats) -> Bools:
-    """Which rows of X (n, d) are neither known (k, d) nor equal to an earlier row that is new."""
-    new = _far(X, known)
+def is_new(X: Floats, known: Floats, tolerance: float = TOLERANCE) -> Bools:
+    """Which rows of X (n, d) are neither known (k, d) nor the same as an earlier row that is new."""
+    new = _far(X, known, tolerance)
     candidates = np.flatnonzero(new)
-    near = cdist(X[candidates], X[candidates], "chebyshev") <= TOLERANCE  # (c, c)
+    near = cdist(X[candidates], X[candidates], "chebyshev") <= tolerance  # (c, c)
     for i in np.flatnonzero(np.tril(near, -1).any(axis=1)):
         new[candidates[i]] = not (near[i, :i] & new[candidates[:i]]).any()
     return new
@@ -38,7 +38,7 @@ def take_new(sources: Iterable[tuple[S, Floats]], count: int, known: Floats) -> 
     return chosen, tuple(names)
 
 
-def _far(X: Floats, known: Floats) -> Bools:
+def _far(X: Floats, known: Floats, tolerance: float) -> Bools:
     if len(X) == 0 or len(known) == 0:
         return np.ones(len(X), dtype=np.bool_)
-    return np.asarray(cdist(X, known, "chebyshev").min(axis=1) > TOLERANCE, dtype=np.bool_)
+    return np.asarray(cdist(X, known, "chebyshev").min(axis=1) > tolerance, dtype=np.bool_)

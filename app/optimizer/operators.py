@@ -26,9 +26,9 @@ def cross(A: Floats, B: Floats, rng: np.random.Generator) -> tuple[Floats, Float
     u = rng.random(A.shape)
     beta = np.where(u <= 0.5, 2 * u, 1 / (2 - 2 * u)) ** (1 / (ETA + 1))
     beta *= rng.choice([-1.0, 1.0], size=A.shape)  # which child gets which value is decided per variable
-    beta[rng.random(A.shape) < 0.5] = 1.0
+    crossed = rng.random(A.shape) < 0.5
     middle, half = (A + B) / 2, (A - B) / 2
-    return middle + beta * half, middle - beta * half
+    return np.where(crossed, middle + beta * half, A), np.where(crossed, middle - beta * half, B)
 
 
 def mutate(variables: tuple[Variable, ...], X: Floats, rng: np.random.Generator) -> Floats:

@@ -76,5 +76,6 @@ def separation(V: Floats) -> Floats:
 def adapt(V0: Floats, spread: Floats) -> Floats:
     """V_0 stretched by the range (m,) of the observed objectives, and brought back to length 1."""
     # Differs from [RVEA]: there the range is the population's; the authors of [SBP-BO] have both, this one did better.
-    V = V0 * np.maximum(spread, SMALLEST_RANGE * spread.max()) if spread.max() > 0.0 else V0
+    largest = spread.max()
+    V = V0 * np.maximum(spread / largest, SMALLEST_RANGE) if largest > 0.0 else V0
     return np.asarray(V / np.linalg.norm(V, axis=1, keepdims=True))

@@ -17,7 +17,7 @@ from app.optimizer.arrays import Floats, Ints
 from app.optimizer.design import filling
 from app.optimizer.lattice import reference_vectors
 from app.optimizer.models import Models
-from app.optimizer.novelty import take_new
+from app.optimizer.novelty import is_new, take_new
 from app.optimizer.operators import breed
 from app.optimizer.problem import Problem, Variable
 from app.optimizer.proposal import Diagnostics, Proposal, Source
@@ -27,6 +27,7 @@ from app.optimizer.strategy import Strategy
 
 ROUNDS = 3  # broods of offspring tried before the rest is filled with Latin hypercubes
 BROOD = 50  # offspring of one round, at least
+APART = 0.01  # max-norm between the points of a batch when there is one objective: else all lie in the same spot
 
 
 def select(
@@ -41,7 +42,7 @@ def select(
     alpha = variance_weight(snapshot.settled, snapshot.budget)
     penalty = strategy.penalty(to_unit_range(mu), np.array(problem.ratios), snapshot.step)  # (N, m)
     if problem.m == 1:
-        selected = np.argsort(mu[:, 0], kind="stable")
+        selected = best_distinct(population, mu[:, 0])
     else:
         score = adaptive(mu, v, alpha, strategy.scaling) * penalty  # [SBP-BO] Eq. (5)
         theta = min(snapshot.settled / snapshot.budget, 1.0) ** 2
@@ -57,6 +58,12 @@ def select(
         cheap_sources=cheap_sources,
     )
     return Proposal(full, cheap, diagnostics, _shortfall(problem, snapshot, full, cheap))
+
+
+def best_distinct(X: Floats, mu: Floats) -> Ints:
+    """Rows of X by their means, from the best, without those that are next to a better one."""
+    order = np.argsort(mu, kind="stable")
+    return order[is_new(X[order], X[:0], APART)]
 
 
 def extra_count(problem: Problem, batch: int, j: int) -> int:

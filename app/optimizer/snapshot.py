@@ -47,7 +47,7 @@ class Snapshot:
     F: Floats  # (n, m)
     partial: tuple[Data, ...] = ()  # values of incomplete full samples
     extra: tuple[Data, ...] = ()
-    extra_steps: tuple[Ints, ...] = ()  # (n_j,) per objective; 0 = late values of the initial stream
+    extra_steps: tuple[Ints, ...] = ()  # (n_j,): the step that asked; for a late value of a stream, the one it came in
     infeasible: tuple[Floats, ...] = ()  # (n_i, d): enter the model of objective i as its worst value seen
     frozen: tuple[Data | None, ...] = ()
     pending: tuple[Floats, ...] = ()  # (n_i, d): asked for, not yet told

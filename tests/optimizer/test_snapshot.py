@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from app.optimizer.snapshot import Data, Snapshot
+
+
+def snapshot(**changes: object) -> Snapshot:
+    fields: dict[str, object] = {
+        "step": 1,
+        "settled": 2,
+        "budget": 9,
+        "batch": 3,
+        "X": np.zeros((2, 4)),
+        "F": np.zeros((2, 3)),
+    }
+    return Snapshot(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+def test_what_is_left_out_is_empty_for_every_objective() -> None:
+    empty = snapshot()
+    assert [len(data) for data in (*empty.partial, *empty.extra)] == [0] * 6
+    assert [points.shape for points in (*empty.pending, *empty.taken, *empty.infeasible)] == [(0, 4)] * 9
+    assert empty.frozen == empty.theta == empty.frozen_theta == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"F": np.zeros((3, 3))}, "does not fit"),
+        ({"F": np.full((2, 3), np.nan)}, "finite"),
+        ({"step": 0}, "begin at 1"),
+        ({"budget": 0}, "begin at 1"),
+        ({"batch": -1}, "begin at 1"),
+        ({"pending": (np.zeros((1, 4)),)}, "pending has 1 entries for 3"),
+        ({"extra": (Data(np.zeros((1, 4)), np.zeros(1)),) * 3, "extra_steps": (np.zeros(2),) * 3}, "extra_steps"),
+    ],
+)
+def test_a_snapshot_that_does_not_fit_together_is_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        snapshot(**changes)
+
+
+def test_data_need_one_finite_value_per_point() -> None:
+    with pytest.raises(ValueError, match="do not fit"):
+        Data(np.zeros((2, 1)), np.zeros(3))
+    with pytest.raises(ValueError, match="finite"):
+        Data(np.zeros((1, 1)), np.array([np.inf]))

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from app.optimizer.problem import Objective, Variable
+from app.optimizer.space import decode, encode, snap, to_minimised, to_user
+
+FLOAT, LOG = Variable("x", -2.0, 6.0), Variable("y", 1e-3, 10.0, scale="log")
+INT, LOG_INT = Variable("k", 3, 6, "int"), Variable("n", 1, 8, "int", "log")
+
+
+def test_codes_computed_by_hand() -> None:
+    X = np.array([[-2.0, 1e-3, 3.0], [0.0, 0.1, 4.0], [6.0, 10.0, 6.0]])
+    U = np.array([[0.0, 0.0, 0.125], [0.25, 0.5, 0.375], [1.0, 1.0, 0.875]])
+    assert_allclose(encode((FLOAT, LOG, INT), X), U, atol=1e-15)
+    assert_allclose(decode((FLOAT, LOG, INT), U), X, rtol=1e-12)
+
+
+def test_integers_are_floor_of_equal_bins() -> None:
+    u = np.linspace(0.0, 1.0, 1001)[:, None]
+    expected = 3 + np.minimum(np.floor(u * 4), 3)  # k = low + floor(u (high - low + 1))
+    assert_array_equal(decode((INT,), u), expected)
+
+
+def test_log_integers_keep_every_level_and_give_small_ones_more_room() -> None:
+    u = np.linspace(0.0, 1.0, 10001)[:, None]
+    levels, counts = np.unique(decode((LOG_INT,), u), return_counts=True)
+    assert_array_equal(levels, np.arange(1, 9))
+    assert (np.diff(counts) < 0).all()
+
+
+@pytest.mark.parametrize(
+    "variable", [INT, LOG_INT, Variable("big", -(10**9), 10**9, "int"), Variable("two", 0, 1, "int")]
+)
+@given(u=st.floats(0.0, 1.0))
+def test_an_integers_code_survives_the_way_to_the_user_and_back(variable: Variable, u: float) -> None:
+    U = snap((variable,), np.array([[u]]))
+    X = decode((variable,), U)
+    assert X[0, 0] == round(X[0, 0])
+    assert variable.low <= X[0, 0] <= variable.high
+    assert_array_equal(encode((variable,), X), U)
+    assert_array_equal(snap((variable,), U), U)
+
+
+@given(st.floats(-2.0, 6.0), st.floats(1e-3, 10.0))
+def test_floats_survive_the_way_there_and_back_within_bounds(x: float, y: float) -> None:
+    back = decode((FLOAT, LOG), encode((FLOAT, LOG), np.array([[x, y]])))
+    assert_allclose(back, [[x, y]], rtol=1e-12, atol=1e-12)
+    assert FLOAT.low <= back[0, 0] <= FLOAT.high
+    assert LOG.low <= back[0, 1] <= LOG.high
+
+
+@given(st.lists(st.floats(-3.0, 4.0), min_size=4, max_size=4))
+def test_snap_ends_inside_the_cube(u: list[float]) -> None:
+    U = snap((FLOAT, LOG, INT, LOG_INT), np.array([u]))
+    assert ((U >= 0.0) & (U <= 1.0)).all()
+    assert U[0, 2] in (0.125, 0.375, 0.625, 0.875)
+
+
+def test_maximise_is_negation_both_ways() -> None:
+    objectives = (Objective("cost"), Objective("gain", "maximize"))
+    assert_array_equal(to_minimised(objectives, np.array([[1.0, 2.0]])), [[1.0, -2.0]])
+    assert_array_equal(to_user(objectives, np.array([[1.0, -2.0]])), [[1.0, 2.0]])

@@ -1,0 +1,130 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.optimizer.stepping import (
+    Decision,
+    Finish,
+    Generation,
+    Nothing,
+    Pointless,
+    Progress,
+    Step,
+    Stream,
+    due,
+    supersedes,
+)
+
+# n = 109, r = (5, 5, 1): 545 evaluations of each cheap objective, in generations of 50.
+INITIAL = Progress("initial", 109, 300, 109, 109, 0, 3, (5.0, 5.0, 1.0), (0, 1))
+SEARCH = replace(INITIAL, phase="search", unsettled_full=0, step=1, planned=112)
+
+
+def streams(*triples: tuple[int, int, int]) -> tuple[Stream, ...]:
+    return tuple(Stream(j, *triple) for j, triple in enumerate(triples))
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        ((0, 109, 109), Nothing()),  # the design itself is generation 0
+        ((0, 109, 26), Nothing()),
+        ((0, 109, 25), Generation(0, 1, 50)),  # due at lambda / 2
+        ((1, 159, 26), Nothing()),
+        ((1, 159, 25), Generation(0, 2, 50)),
+        ((8, 509, 0), Generation(0, 9, 36)),  # the last one is cut to n r_j = 545
+        ((9, 545, 0), Nothing()),
+        ((9, 600, 0), Nothing()),  # the ratio went down meanwhile
+    ],
+)
+def test_when_the_next_generation_of_a_stream_is_due(first: tuple[int, int, int], expected: Decision) -> None:
+    assert due(replace(INITIAL, streams=streams(first, (0, 109, 109)))) == expected
+
+
+def test_streams_are_served_one_after_the_other() -> None:
+    progress = replace(INITIAL, streams=streams((9, 545, 0), (2, 209, 3)))
+    assert due(progress) == Generation(1, 3, 50)
+
+
+def test_a_ratio_that_is_measured_late_opens_its_stream_late() -> None:
+    unknown = replace(INITIAL, ratios=(1.0, 1.0, 1.0), cheap=(), streams=streams((0, 109, 0)))
+    assert due(unknown) == Nothing()
+    assert due(replace(unknown, ratios=(2.9, 1.0, 1.0), cheap=(0,))) == Generation(0, 1, 50)  # floor(2.9) n = 218
+    assert due(replace(unknown, ratios=(2.9, 1.0, 1.0), cheap=(0,), streams=streams((2, 209, 0)))) == Generation(
+        0, 3, 9
+    )
+
+
+def test_a_small_design_is_waited_for_by_half() -> None:
+    small = replace(INITIAL, n=10, planned=10, unsettled_full=10)
+    assert due(replace(small, streams=streams((0, 10, 6)))) == Nothing()
+    assert due(replace(small, streams=streams((0, 10, 5)))) == Generation(0, 1, 40)
+
+
+def test_search_begins_when_the_design_is_settled_whatever_the_streams_do() -> None:
+    settled = replace(INITIAL, unsettled_full=0, streams=streams((1, 159, 50), (1, 159, 0)))
+    assert due(settled) == Step(1, 3)
+    assert due(replace(settled, unsettled_full=1, streams=())) == Nothing()
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, Step(2, 3)),
+        ({"unsettled_full": 1}, Nothing()),
+        ({"planned": 298}, Step(2, 2)),  # the last batch is cut
+        ({"planned": 300}, Finish()),
+        ({"planned": 300, "unsettled_full": 1}, Nothing()),
+        ({"planned": 301}, Finish()),
+        ({"planned": 300, "phase": "finished"}, Nothing()),
+        ({"planned": 300, "budget": 310}, Step(2, 3)),  # extended
+        ({"step": 10**12, "planned": 10**15, "budget": 10**16, "batch": 10**18}, Step(10**12 + 1, 9 * 10**15)),
+        ({"unsettled_full": 3, "streams": streams((1, 159, 0))}, Nothing()),  # streams end with the initial phase
+    ],
+)
+def test_when_the_next_step_is_due(changes: dict[str, Any], expected: Decision) -> None:
+    assert due(replace(SEARCH, **changes)) == expected
+
+
+def test_a_budget_that_the_design_uses_up_ends_the_study_without_search() -> None:
+    assert due(replace(INITIAL, budget=109, unsettled_full=0)) == Finish()
+
+
+def test_huge_counts_do_not_overflow() -> None:
+    n, r = 2**62, float(2**60)
+    progress = replace(INITIAL, n=n, ratios=(r, 1.0, 1.0), cheap=(0,), lam=2**100, streams=streams((1, n, 0)))
+    assert due(progress) == Generation(0, 2, 2**100)
+    assert due(replace(progress, lam=2**130)) == Generation(0, 2, 2**122 - 2**62)
+
+
+def test_what_a_decision_makes_pointless() -> None:
+    assert supersedes(Step(4, 3)) is Pointless.CHEAP_ONLY
+    assert supersedes(Finish()) is Pointless.ALL
+    assert supersedes(Generation(0, 1, 50)) is supersedes(Nothing()) is Pointless.NONE
+
+
+@given(n=st.integers(1, 200), budget=st.integers(1, 300), batch=st.integers(1, 7), r=st.integers(1, 9))
+def test_a_study_driven_by_the_rule_spends_exactly_its_budget(n: int, budget: int, batch: int, r: int) -> None:
+    """Everything is settled at once; each decision is applied and the rule is asked again until nothing is due."""
+    n = min(n, budget)
+    cheap = (0,) if r > 1 else ()
+    p = Progress("initial", n, budget, n, n, 0, batch, (float(r), 1.0), cheap, tuple(Stream(j, 0, n, 0) for j in cheap))
+    seen: list[Decision] = []
+    while (decision := due(p)) != Nothing() or p.phase == "initial":
+        seen.append(decision)
+        match decision:
+            case Generation(_, number, size):
+                p = replace(p, streams=(Stream(0, number, p.streams[0].planned + size, 0),))
+            case Step(number, size):
+                p = replace(p, phase="search", step=number, planned=p.planned + size)
+            case Finish():
+                p = replace(p, phase="finished")
+            case Nothing():
+                p = replace(p, unsettled_full=0)  # the streams are through, and now the expensive objective is too
+    assert p.planned == budget
+    assert p.phase == "finished"
+    assert all(stream.planned == n * r for stream in p.streams)
+    assert len(set(seen)) == len(seen)  # nothing happens twice
