@@ -1,0 +1,34 @@
+"""The benchmark of the GP measures what it says; how fast it is, it alone may say."""
+
+from io import StringIO
+
+from rich.console import Console
+
+from benchmarks.gp import FUNCTIONS, data_set, run, table
+
+
+def test_rows_have_ratios_and_counts() -> None:
+    steps: list[tuple[int, int]] = []
+    rows = run(sizes=(15, 20), datasets=2, peer_up_to=15, progress=lambda done, total: steps.append((done, total)))
+    assert steps == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert [row["n"] for row in rows] == [15, 20]
+    assert rows[0]["no_worse"] in (0, 1, 2)
+    assert rows[1]["no_worse"] is None
+    assert rows[1]["fit_ratio"] is None
+    assert all(isinstance(row["lapack_ratio"], float) for row in rows)
+
+
+def test_table_shows_every_row() -> None:
+    rows = run(sizes=(15, 20), datasets=1, peer_up_to=15)
+    out = StringIO()
+    Console(file=out, width=200).print(table(rows))
+    assert "│ 15" in out.getvalue()
+    assert "│ 20" in out.getvalue()
+
+
+def test_data_sets_are_standardised_and_seeded() -> None:
+    for seed in range(len(FUNCTIONS)):
+        X, y = data_set(50, seed)
+        assert abs(X.mean()) < 1e-12
+        assert abs(y.std() - 1) < 1e-12
+        assert (data_set(50, seed)[1] == y).all()
