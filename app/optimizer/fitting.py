@@ -42,7 +42,7 @@ def thin(data: Data) -> Data:
     """Above 1100 points: half of them the best, the others at random."""
     order = np.lexsort((*data.X.T[::-1], data.y))
     if len(data) > MOST_FROZEN:
-        # The same points at every step, so not drawn from the step's generator.
+        # Differs from [SBP-BO]: it learns from all. The same points at every step, so not from the step's generator.
         rest = np.random.default_rng(len(data)).permutation(order[MOST_FROZEN // 2 :])
         order = np.append(order[: MOST_FROZEN // 2], rest[: MOST_FROZEN - MOST_FROZEN // 2])
     return Data(data.X[order], data.y[order])

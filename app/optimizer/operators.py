@@ -33,6 +33,7 @@ def cross(A: Floats, B: Floats, rng: np.random.Generator) -> tuple[Floats, Float
 
 def mutate(variables: tuple[Variable, ...], X: Floats, rng: np.random.Generator) -> Floats:
     """Polynomial mutation of one variable in d; an integer's level is drawn anew. (n, d), feasible."""
+    # Differs from [SBP-BO]: it has no integers. A small step would mostly be rounded away.
     X = snap(variables, X)
     chosen = rng.random(X.shape) < 1 / X.shape[1]
     u = rng.random(X.shape)

@@ -60,7 +60,7 @@ def select(F: Floats, V: Floats, theta: float) -> Ints:
     cosine = (F @ V.T) / np.maximum(length, np.finfo(float).tiny)[:, None]  # (N, K)
     nearest = cosine.argmax(axis=1)  # (N,)
     angle = np.arccos(np.clip(cosine[np.arange(len(F)), nearest], -1.0, 1.0))  # (N,)
-    distance = (1.0 + F.shape[1] * theta * angle / separation(V)[nearest]) * length  # [RVEA] Eq. (9)
+    distance = (1.0 + F.shape[1] * theta * angle / separation(V)[nearest]) * length  # [RVEA]: APD
     order = np.lexsort((distance, nearest))
     _, first = np.unique(nearest[order], return_index=True)
     return order[first]

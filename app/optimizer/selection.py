@@ -62,6 +62,7 @@ def select(
 
 def best_distinct(X: Floats, mu: Floats) -> Ints:
     """Rows of X by their means, from the best, without those that are next to a better one."""
+    # Differs from [SBP-BO]: it supposes several objectives.
     order = np.argsort(mu, kind="stable")
     return order[is_new(X[order], X[:0], APART)]
 
@@ -101,6 +102,7 @@ def _candidates(
     variables: tuple[Variable, ...], X: Floats, selected: Ints, count: int, rng: np.random.Generator
 ) -> Iterator[tuple[Source, Floats]]:
     """From the best source to the last resort; each is made only if those before it were not enough."""
+    # Differs from [SBP-BO]: it draws from the selected points, which are often fewer than u r_j.
     yield "selected", X[selected]
     yield "population", X[rng.permutation(np.setdiff1d(np.arange(len(X)), selected))]
     for _ in range(ROUNDS):

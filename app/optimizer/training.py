@@ -75,6 +75,7 @@ def crowding_distance(F: Floats) -> Floats:
 
 def two_members(archive: Archive, i: int, rng: np.random.Generator) -> TrainingSet:
     """D^t and the newest cheap-only samples for the one, the stream's data for the other. [SBP-BO] III-B."""
+    # Differs from [SBP-BO]: samples can be incomplete; what they have trains its own objective.
     snapshot = archive.snapshot
     full = Data(snapshot.X[archive.chosen], snapshot.F[archive.chosen, i])
     parts = [full, _at_most(_join([snapshot.partial[i]]), archive.size, rng), _kept_extra(archive, i)]
@@ -123,6 +124,7 @@ def _kept_extra(archive: Archive, i: int) -> Data:
 
 def _infeasible(snapshot: Snapshot, i: int, size: int, rng: np.random.Generator) -> Data:
     """Points that the objective called infeasible, with the worst value seen: the search leaves their region."""
+    # Differs from [SBP-BO]: there every evaluation succeeds.
     values = np.concatenate([data.y for data in _all_told(snapshot, i)])
     if len(values) == 0:
         return Data(snapshot.X[:0], values)
