@@ -39,7 +39,7 @@ class Surrogate:
     def mean(self, X: Floats) -> Floats:
         """(n,); without the variance unless the ensemble needs it."""
         if self.truth is None and self.model is not None and self.frozen is None:
-            return np.asarray(self.model.predict(X))
+            return self.model.mean(X)
         return self.mean_and_variance(X)[0]
 
     def mean_and_variance(self, X: Floats) -> tuple[Floats, Floats]:
@@ -55,5 +55,5 @@ class Surrogate:
 
 
 def _predict(member: Kriging, X: Floats) -> tuple[Floats, Floats]:
-    mean, std = member.predict(X, return_std=True)
-    return np.asarray(mean), np.asarray(std) ** 2
+    mean, std = member.mean_and_std(X)
+    return mean, std**2

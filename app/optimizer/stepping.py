@@ -106,8 +106,8 @@ def _generation_size(progress: Progress, stream: Stream) -> int:
     """Samples of the stream's next generation; 0 if it is not due, or if n * r_j evaluations are planned already."""
     if stream.objective not in progress.cheap:
         return 0
-    # Differs from [SBP-BO]: it waits for whole generations, while cheap workers would idle. A design smaller than lambda
-    # is waited for by half, else the first generation would have learnt nothing.
+    # Differs from [SBP-BO]: it waits for whole generations, while cheap workers would idle. A design smaller than
+    # lambda is waited for by half, else the first generation would have learnt nothing.
     last = progress.lam if stream.generation > 0 else min(progress.lam, progress.n)
     if stream.unsettled > last // 2:
         return 0
