@@ -1,5 +1,6 @@
 """Many runs: those already on file are kept, the others are spread over processes with one BLAS thread each."""
 
+import ast
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -12,6 +13,7 @@ from benchmarks.protocol import run
 from benchmarks.results import Outcome, Spec
 
 ROOT = Path(__file__).parent.parent
+SOURCES = ("dtlz.py", "wfg.py", "fronts.py", "problems.py", "protocol.py")  # and all of app/optimizer
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -21,13 +23,20 @@ def pin_threads() -> None:
 
 
 def fingerprint() -> str:
-    """Changes whenever a source changes that can change a result."""
-    sources = [*(ROOT / "app/optimizer").glob("*.py"), *(ROOT / "benchmarks").glob("*.py")]
-    names = {"dtlz.py", "wfg.py", "fronts.py", "problems.py", "protocol.py"}
+    """Changes whenever code changes that can change a result; comments and docstrings do not count."""
+    sources = [*(ROOT / "app/optimizer").glob("*.py"), *(ROOT / "benchmarks" / name for name in SOURCES)]
     digest = hashlib.sha256()
-    for source in sorted(path for path in sources if path.parent.name == "optimizer" or path.name in names):
-        digest.update(source.name.encode() + source.read_bytes())
+    for source in sorted(sources):
+        digest.update(source.name.encode() + _code(source.read_text()).encode())
     return digest.hexdigest()[:12]
+
+
+def _code(source: str) -> str:
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+    return ast.dump(tree)
 
 
 def run_all(

@@ -101,12 +101,15 @@ class ScikitLearn(Kriging):
         self.y_, self.rows_ = y, np.arange(len(y))
         return self
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
-        Z = (X - self.x_mean_) / self.x_scale_
-        if not return_std:
-            return self.y_mean_ + self.y_scale_ * self.peer_.predict(Z)
-        mean, std = self.peer_.predict(Z, return_std=True)
+    def mean(self, X: Floats) -> Floats:
+        return np.asarray(self.y_mean_ + self.y_scale_ * self.peer_.predict(self._standardise(X)))
+
+    def mean_and_std(self, X: Floats) -> tuple[Floats, Floats]:
+        mean, std = self.peer_.predict(self._standardise(X), return_std=True)
         return self.y_mean_ + self.y_scale_ * mean, self.y_scale_ * std
+
+    def _standardise(self, X: Floats) -> Floats:
+        return np.asarray((X - self.x_mean_) / self.x_scale_)
 
     def leave_one_out(self) -> tuple[Floats, Floats]:
         return self.y_, np.ones(len(self.y_))  # it has none, and is not charged for it
