@@ -24,7 +24,7 @@ check: .venv/.dev ## format, lint, strict types, import contracts
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-cache
 
 slow: .venv/.dev ## the long proofs
 	@$(BIN)/python -m pytest -m slow --timeout 3600

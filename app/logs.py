@@ -32,6 +32,7 @@ def configure_logs(settings: Settings) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=settings.log_level.upper(), force=True)
+    logging.getLogger("alembic").setLevel("WARNING")  # "Will assume transactional DDL" helps nobody
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,

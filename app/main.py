@@ -74,8 +74,8 @@ def serve(settings: Settings) -> None:
             f"without tokens the server listens on loopback only, not on {settings.host};"
             " set COUNTERPOISE_ADMIN_TOKENS and COUNTERPOISE_WORKER_TOKENS, or use --host 127.0.0.1"
         )
-    prepare_database(settings)
     with bind(settings.host, settings.port) as listener:
+        prepare_database(settings)
         host, port = listener.getsockname()[:2]
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         log.info(

@@ -1,4 +1,4 @@
-"""`counterpoise bench`: the paper's tables, the Gaussian process, one step, and simulated workers."""
+"""`counterpoise bench`: the paper's tables, the Gaussian process, one step, simulated workers, the store."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -17,12 +17,14 @@ from app.optimizer.training import KeepExtra
 from benchmarks import comparison, report, runner
 from benchmarks import gp as gp_benchmark
 from benchmarks import step as step_benchmark
+from benchmarks import store as store_benchmark
 from benchmarks.pools import Pool
 from benchmarks.problems import NAMES, problem
 from benchmarks.results import Outcome, Settings, Spec
 
 bench = typer.Typer(
-    help="Benchmarks: the paper's protocol, the Gaussian process, one step, simulated workers.", no_args_is_help=True
+    help="Benchmarks: the paper's protocol, the Gaussian process, one step, simulated workers, the store.",
+    no_args_is_help=True,
 )
 RESULTS = Path(__file__).parent / "results" / "runs.jsonl"
 SIZES = (3, 5, 10)
@@ -133,6 +135,19 @@ def simulate(
         )
     rows = comparison.as_json(instance, pools, seed, reports)
     _print(rows, as_json, lambda: (comparison.table(rows), comparison.summary(rows)))
+
+
+@bench.command(epilog="Example: counterpoise bench store --jobs 1000 --jobs 100000")
+def store(
+    sizes: Annotated[list[int] | None, typer.Option("--jobs", help="Ready jobs in the database.")] = None,
+    cycles: Annotated[int, typer.Option(min=1, help="Measured at each size, in turn.")] = 300,
+    as_json: Json = False,
+) -> None:
+    """Lease + settle on SQLite and PostgreSQL: the cost must not grow with the number of jobs."""
+    console = Console(stderr=True)
+    with console.status("starting") as status:
+        rows = store_benchmark.run(tuple(sizes or store_benchmark.SIZES), cycles, report=status.update)
+    _print(rows, as_json, lambda: (store_benchmark.table(rows),))
 
 
 def _known(given: list[str] | None, known: tuple[str, ...], option: str) -> list[str]:

