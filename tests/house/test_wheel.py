@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,18 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", folder, ROOT]
+    build: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        folder,
+        ROOT,
+    ]
     subprocess.run(build, check=True)
     return next(folder.glob("counterpoise-*.whl"))
 
@@ -27,7 +39,16 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     pins = re.findall(r"^[a-z0-9.-]+==[^\\\n]+", (ROOT / "locks" / "runtime.txt").read_text(), re.M)
     (folder / "pins.txt").write_text("\n".join(pins))
-    install = [folder / "venv/bin/python", "-m", "pip", "install", "--quiet", "-c", folder / "pins.txt", wheel]
+    install: list[str | Path] = [
+        folder / "venv/bin/python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "-c",
+        folder / "pins.txt",
+        wheel,
+    ]
     subprocess.run(install, check=True)
     return folder / "venv" / "bin"
 
@@ -40,7 +61,7 @@ def users_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(command: list[Path | str], cwd: Path) -> subprocess.CompletedProcess[str]:
+def run(command: Sequence[Path | str], cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
