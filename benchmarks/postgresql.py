@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
+from fasteners import InterProcessLock
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it remarks on XDG_RUNTIME_DIR where there is none
@@ -44,9 +45,12 @@ class PostgreSQL:
 def running_postgresql() -> Iterator[PostgreSQL]:
     # A short path: PostgreSQL's socket lies in the folder, and a socket's path has at most 107 characters.
     folder = Path(tempfile.mkdtemp(prefix="pg"))
+    # Its own lock file would be one for all users of the machine, and the first one's.
+    PostgresServer._lock = InterProcessLock(folder.with_suffix(".lock"))
     server = get_server(folder, cleanup_mode="stop")
     try:
         yield PostgreSQL(server)
     finally:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
+        folder.with_suffix(".lock").unlink(missing_ok=True)
