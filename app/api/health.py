@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from app.api.problems import RESPONSES
 from app.store.database import Database
 from app.store.upgrade import require_head
-from counterpoise.wire import Problem, Status
+from counterpoise.wire.problems import Problem, Status
 
 router = APIRouter(tags=["health"], responses=RESPONSES)
 

@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from app.errors import CounterpoiseError, DatabaseBehind, DatabaseUnusable
-from counterpoise.wire import Fault, Problem
+from counterpoise.wire.problems import Fault, Problem
 
 # The error's class: status, stable type, title.
 STATUS: dict[type[CounterpoiseError], tuple[int, str, str]] = {

@@ -1,4 +1,4 @@
-"""The shapes of what goes over the wire, the same for server and client."""
+"""Errors and health, as they go over the wire."""
 
 from pydantic import BaseModel, Field
 

@@ -1,0 +1,131 @@
+"""What engineers see of studies, samples, jobs, steps and workers."""
+
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, Field
+
+Item = TypeVar("Item")
+
+
+class Page(BaseModel, Generic[Item]):
+    items: list[Item]
+    next: str | None = Field(description="give it as `cursor` for the next page; null at the end")
+
+
+class ObjectiveView(BaseModel):
+    name: str
+    direction: str
+    unit: str | None
+    same_run_as: str | None
+    cheap: bool
+    ratio: float = Field(description="evaluations of this objective that fit into one of the slowest")
+    median_duration_s: float | None = Field(description="of the last 100; null before the first")
+    ready: int
+    leased: int
+    done: int
+    failed: int
+    superseded: int
+
+
+class Hypervolume(BaseModel):
+    value: float
+    reference_point: dict[str, float] = Field(description="in the user's units and directions")
+    step: int
+    exact: bool = Field(description="false above 5 objectives: approximated")
+
+
+class StudySummary(BaseModel):
+    name: str
+    phase: str
+    state: str
+    step: int
+    evaluated_full: int
+    planned_full: int
+    budget: int
+    created_at: str
+    finished_at: str | None
+
+
+class StudyView(StudySummary):
+    objectives: list[ObjectiveView]
+    hypervolume: Hypervolume | None
+    health: list[str] = Field(description="what needs attention, in plain words; empty when all is well")
+    spec: dict[str, Any]
+
+
+class SampleView(BaseModel):
+    sample: int
+    step: str | None = Field(description="initial, stream:OBJECTIVE:NUMBER or search:NUMBER; null for imported ones")
+    full: bool
+    x: dict[str, float | int]
+    values: dict[str, float]
+    failures: dict[str, str]
+    open: int = Field(description="objectives still awaited")
+
+
+class AttemptView(BaseModel):
+    number: int
+    worker: str
+    leased_at: str
+    ended_at: str | None
+    outcome: str | None
+    value: float | None
+    failure: str | None
+    message: str | None
+    duration_s: float | None
+
+
+class JobView(BaseModel):
+    job: int
+    sample: int
+    objective: str
+    state: str
+    value: float | None
+    attempts: int
+    cheap_only: bool
+    worker: str | None = Field(description="who has it, or had it last")
+    expires_at: str | None
+
+
+class StepView(BaseModel):
+    step: str
+    kind: str
+    objective: str | None
+    number: int
+    state: str
+    due_seq: int
+    due_at: str
+    done_at: str | None
+    faults: int
+    fault: str | None
+    record: dict[str, Any] | None = Field(description="what it read, seed, ratios, hyperparameters, versions, timings")
+
+
+class FrontItem(BaseModel):
+    sample: int
+    step: str | None
+    x: dict[str, float | int]
+    values: dict[str, float]
+
+
+class WorkerView(BaseModel):
+    worker: str
+    first_seen_at: str
+    last_seen_at: str
+    jobs: list[int] = Field(description="leased to it now")
+
+
+class Extend(BaseModel):
+    budget: int = Field(ge=1, description="the new budget: full samples in all", examples=[120])
+
+
+class Stop(BaseModel):
+    cancel_running: bool = Field(False, description="advise workers to stop what runs; otherwise it may finish")
+
+
+class Retry(BaseModel):
+    objectives: list[str] | None = Field(None, description="only failed jobs of these objectives; all if left out")
+
+
+class Retried(BaseModel):
+    jobs: int = Field(description="how many failed jobs are ready again")

@@ -1,0 +1,116 @@
+"""What workers say and hear: ask, tell, heartbeat, release."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, model_validator
+
+FailureKind = Literal["infeasible", "error", "infrastructure"]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+Token = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+Id = Annotated[int, Field(ge=1, le=2**53)]
+MOST_TELLS = 256
+
+
+class Request(BaseModel):
+    """A misspelt field is a fault, not silence."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Ask(Request):
+    worker: Annotated[str, StringConstraints(min_length=1, max_length=200)] = Field(
+        description="a name for this worker, the same each time", examples=["node7-slot0"]
+    )
+    studies: list[Name] = Field(
+        min_length=1, max_length=1000, description='names, or ["*"] for all', examples=[["wing"]]
+    )
+    objectives: list[Name] = Field(
+        min_length=1, max_length=1000, description='names, or ["*"] for all', examples=[["mass"]]
+    )
+    max_jobs: int = Field(1, ge=1, le=256, description="at most so many jobs")
+    wait_s: float = Field(0.0, ge=0.0, le=60.0, description="wait so long for a job, if there is none now")
+
+
+class Job(BaseModel):
+    job: int
+    lease: str = Field(description="say it in tell, heartbeat and release")
+    study: str
+    sample: int
+    objective: str
+    also: list[str] = Field(description="objectives whose values come out of the same run")
+    x: dict[str, float | int] = Field(description="the point, in the study's units")
+    attempt: int
+    seed: int = Field(description="for simulations that need one; the same for every attempt")
+    expires_at: str = Field(description="without a heartbeat the job is given to another worker after this time")
+    heartbeat_s: float = Field(description="send a heartbeat this often")
+    timeout_s: float | None = Field(description="heartbeats do not extend the lease beyond so long after its start")
+
+
+Reason = Literal[
+    "paused", "planning", "all_leased", "finished", "no_such_study", "no_such_objective", "no_studies", "drained"
+]
+
+
+class Asked(BaseModel):
+    jobs: list[Job]
+    reason: Reason | None = Field(None, description="why there are no jobs")
+    detail: str | None = Field(None, description="the reason in words")
+    retry_after_s: float | None = None
+
+
+class Failure(Request):
+    kind: FailureKind = Field(
+        description="`infeasible`: the point has no value, not retried; `error`: the simulation failed, retried;"
+        " `infrastructure`: licence or node, retried"
+    )
+    message: str = Field("", max_length=20_000, description="for people; the log's tail, say")
+
+
+class Tell(Request):
+    job: Id
+    lease: Token
+    value: FiniteFloat | None = None
+    failure: Failure | None = None
+    also: dict[str, FiniteFloat] = Field({}, description="values of the objectives that the job listed in `also`")
+    duration_s: FiniteFloat | None = Field(None, ge=0, description="how long the evaluation took, by a monotonic clock")
+    metadata: dict[str, Any] | None = Field(None, description="anything worth keeping; up to 20,000 characters of JSON")
+
+    @model_validator(mode="after")
+    def _value_or_failure(self) -> "Tell":
+        if (self.value is None) == (self.failure is None):
+            raise ValueError("give either `value` or `failure`")
+        if self.failure is not None and self.also:
+            raise ValueError("`also` goes with a `value`")
+        return self
+
+
+class Told(BaseModel):
+    """The answer to one tell."""
+
+    job: int
+    status: int = Field(
+        description="200 recorded; 404 unknown job or lease; 409 this lease said something else; 422 invalid"
+    )
+    state: str | None = Field(None, description="the job's state now")
+    detail: str = Field(description="what was done with it")
+
+
+class Leases(Request):
+    leases: list[Token] = Field(min_length=1, max_length=1000)
+
+
+class Alive(BaseModel):
+    """The answer to one lease's heartbeat."""
+
+    lease: str
+    expires_at: str | None = Field(description="the new deadline; null if the lease is no longer yours")
+    cancel: bool = Field(description="stop evaluating: nobody waits for the value")
+    reason: str | None = None
+
+
+class HeartbeatAnswer(BaseModel):
+    leases: list[Alive]
+
+
+class Released(BaseModel):
+    released: list[str] = Field(description="leases that were current and are free now")
