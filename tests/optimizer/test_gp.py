@@ -96,13 +96,12 @@ def test_checked_and_unchecked_predictions_are_the_same() -> None:
 @pytest.mark.parametrize("repeats", [0, 5])
 def test_leave_one_out_is_what_the_other_rows_predict(repeats: int) -> None:
     X, y = sample(25, 3)
-    X = np.vstack([X, X[:repeats]])
-    y = np.append(y, y[:repeats])
-    model = Kriging().fit(X, y)
+    order = np.random.default_rng(1).permutation(np.append(np.arange(25), np.arange(repeats)))
+    model = Kriging().fit(X[order], y[order])
     mean, std = model.leave_one_out()
-    for i in range(len(X)):
-        others = [j for j in range(25) if not np.array_equal(X[j], X[i])]
-        expected_mean, expected_std = dense(model, X[others], y[others], X[i : i + 1])
+    for i, row in enumerate(order):
+        others = np.arange(25) != row
+        expected_mean, expected_std = dense(model, X[others], y[others], X[[row]])
         assert_allclose((mean[i], std[i]), (expected_mean[0], expected_std[0]), rtol=1e-5)
 
 
@@ -176,10 +175,10 @@ def test_warm_start_is_shorter_and_ends_as_well() -> None:
     assert warm.log_likelihood_ > cold.log_likelihood_ - 0.1
 
 
-@pytest.mark.parametrize("theta0", [1e9, 1e-9])
+@pytest.mark.parametrize("theta0", [1e308, 1e3, 1e-9])
 def test_useless_warm_start_does_no_harm(theta0: float) -> None:
-    X, y = sample(60, 4)
-    cold, warm = Kriging().fit(X, y), Kriging(theta0=np.full(4, theta0)).fit(X, y)
+    X, y = sample(60, 12)
+    cold, warm = Kriging().fit(X, y), Kriging(theta0=np.full(12, theta0)).fit(X, y)
     assert warm.log_likelihood_ > cold.log_likelihood_ - 0.1
 
 
@@ -268,19 +267,17 @@ def test_all_rows_the_same() -> None:
     assert_allclose(model.predict(np.ones((1, 2))), 2.0)
 
 
+def test_rows_that_differ_by_rounding() -> None:
+    model = Kriging().fit([[1.0], [np.nextafter(1.0, 2.0)]], [0.0, 1.0])  # no theta is better than another
+    assert_allclose(model.predict([[1.0]]), 0.5)
+
+
 def test_nearly_repeated_rows_with_other_values() -> None:
     X, y = sample(15, 2)
     model = Kriging().fit(np.vstack([X, X + 1e-9]), np.append(y, y + 5.0))
     mean, std = model.predict(X, return_std=True)
     assert np.all(np.isfinite(mean))
     assert np.all(np.isfinite(std))
-
-
-def test_variance_never_falls_below_eps() -> None:
-    X, y = sample(200, 1)
-    model = Kriging(theta0=[0.01], optimize=False).fit(X, y)  # so smooth that R is all but singular
-    std = model.predict(np.linspace(7, 10, 300)[:, None], return_std=True)[1]
-    assert np.all(std >= np.sqrt(model.eps_ * model.sigma2_))
 
 
 def test_far_points_have_the_least_correlation_not_a_denormal_one() -> None:

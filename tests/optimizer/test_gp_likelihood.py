@@ -58,6 +58,13 @@ def test_calls_do_not_depend_on_what_was_computed_before() -> None:
     assert_allclose(gradient_again, gradient, rtol=0)
 
 
+def test_no_correlation_is_a_denormal_number() -> None:
+    X, y = sample(150, 3)
+    likelihood = Likelihood(X, y)
+    likelihood.factorise(np.full(3, 1e4))
+    assert likelihood.K[np.tril_indices(150, -1)].min() == np.exp(-80.0)
+
+
 @pytest.mark.parametrize("n", [1, 2, 48, 49, 131, 300])
 def test_inverse_of_a_triangle(n: int) -> None:
     rng = np.random.default_rng(n)
@@ -89,7 +96,9 @@ def test_fit_survives_failing_factorisations(monkeypatch: pytest.MonkeyPatch) ->
     model, again = Kriging().fit(x, y), Kriging().fit(x, y)
     assert model.eps_ > 1e-18
     assert model.log_likelihood_ == again.log_likelihood_
-    assert_allclose(model.predict(x), y, atol=1e-3)
+    mean, std = model.predict(np.linspace(0, 1, 500)[:, None], return_std=True)
+    assert_allclose(mean, np.sin(9 * np.linspace(0, 1, 500)), atol=1e-3)
+    assert np.all(std >= np.sqrt(model.eps_ * model.sigma2_))
 
 
 @pytest.mark.parametrize("d", [2, 60])
