@@ -4,10 +4,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from app.optimizer.arrays import Floats
 from app.optimizer.problem import Objective, Problem, Variable
 from app.optimizer.snapshot import Data, Snapshot
+
+# No deadline, for a busy machine is no bug; and the same examples every time, for a failure must be found again.
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.load_profile("steady")
 
 MakeProblem = Callable[..., Problem]
 MakeSnapshot = Callable[..., Snapshot]

@@ -29,7 +29,7 @@ from app.optimizer.strategy import STRATEGIES, Strategy
 MakeProblem = Callable[..., Problem]
 MakeSnapshot = Callable[..., Snapshot]
 SBP_BO = replace(STRATEGIES["sbp-bo"], w_max=5)
-FEW = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def step(problem: Problem, snapshot: Snapshot, strategy: Strategy = SBP_BO, seed: int = 0, **others: Any) -> Proposal:

@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pymoo.algorithms.moo.rvea import APDSurvival, calc_gamma
 from pymoo.core.population import Population
 
-from app.optimizer.arrays import Floats
+from app.optimizer import rvea
+from app.optimizer.arrays import Floats, Ints
 from app.optimizer.lattice import reference_vectors
 from app.optimizer.problem import Variable
 from app.optimizer.rvea import adapt, evolve, offspring, select, separation
@@ -116,6 +117,19 @@ def test_evolution_approaches_the_front_and_predicts_only_offspring() -> None:
     assert np.linalg.norm(F, axis=1).mean() < 1.01
     assert np.linalg.norm(sphere_front(start), axis=1).mean() > 1.2
     assert len(F) > 40  # spread along the front
+
+
+def test_the_weight_of_the_angle_grows_with_the_square_of_the_generation(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights: list[float] = []
+
+    def select_and_note(F: Floats, V: Floats, theta: float) -> Ints:
+        weights.append(theta)
+        return select(F, V, theta)
+
+    monkeypatch.setattr(rvea, "select", select_and_note)
+    V0 = reference_vectors(2)
+    evolve(FLOATS, sphere_front, np.random.default_rng(5).random((9, 4)), V0, V0, 4, np.random.default_rng(6))
+    assert weights == [1 / 16, 4 / 16, 9 / 16, 1.0]
 
 
 def test_vectors_are_adapted_after_a_tenth_of_the_generations() -> None:
