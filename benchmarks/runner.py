@@ -2,24 +2,18 @@
 
 import ast
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks import results
+from benchmarks.processes import end_with_parent, pin_threads
 from benchmarks.protocol import run
 from benchmarks.results import Outcome, Spec
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ("dtlz.py", "wfg.py", "fronts.py", "problems.py", "protocol.py")  # and all of app/optimizer
-THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-def pin_threads() -> None:
-    """One BLAS thread in every process started from here on; they read these when numpy is loaded."""
-    os.environ.update(dict.fromkeys(THREADS, "1"))
 
 
 def fingerprint() -> str:
@@ -65,7 +59,8 @@ def _in_processes(specs: Sequence[Spec], jobs: int) -> Iterable[Outcome]:
         return
     pin_threads()
     code = fingerprint()
-    with ProcessPoolExecutor(max_workers=jobs, mp_context=get_context("spawn")) as pool:
+    context = get_context("spawn")
+    with ProcessPoolExecutor(max_workers=jobs, mp_context=context, initializer=end_with_parent) as pool:
         futures = [pool.submit(run, spec, code) for spec in specs]
         try:
             for future in as_completed(futures):
