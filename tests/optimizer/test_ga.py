@@ -96,3 +96,4 @@ def test_minimise_returns_the_best_first() -> None:
     assert_array_equal(F[:, 0], bowl(X))
     assert (np.diff(F[:, 0]) >= 0).all()
     assert F[0, 0] < 0.05 * bowl(start).min()
+    assert len(np.unique(X, axis=0)) == len(X) == MU  # no copies

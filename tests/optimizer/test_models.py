@@ -1,0 +1,78 @@
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numpy as np
+from numpy.testing import assert_array_equal
+
+from app.optimizer.fitting import FitTask, fit_frozen
+from app.optimizer.gp import Kriging
+from app.optimizer.models import fit_models, report
+from app.optimizer.problem import Problem
+from app.optimizer.snapshot import Data, Snapshot
+from app.optimizer.strategy import STRATEGIES
+
+MakeProblem = Callable[..., Problem]
+MakeSnapshot = Callable[..., Snapshot]
+SBP_BO = STRATEGIES["sbp-bo"]
+
+
+def test_fits_start_from_the_step_before_and_frozen_ones_from_their_own(
+    make_problem: MakeProblem, make_snapshot: MakeSnapshot
+) -> None:
+    problem = make_problem()
+    thetas = (np.array([1.0, 2.0, 3.0]), None)
+    frozen_thetas = (np.array([4.0, 5.0, 6.0]), None)
+    snapshot = make_snapshot(problem, theta=thetas, frozen_theta=frozen_thetas)
+    seen: list[FitTask] = []
+
+    def fit(function: Callable[[FitTask], Kriging], tasks: Iterable[FitTask]) -> list[Kriging]:
+        seen.extend(tasks)
+        return [function(task) for task in seen]
+
+    models = fit_models(problem, snapshot, SBP_BO, np.random.default_rng(0), fit=fit)
+    assert [(task.theta is None, task.frozen) for task in seen] == [(False, False), (True, False), (False, True)]
+    assert_array_equal(seen[0].theta, thetas[0])
+    assert_array_equal(seen[2].theta, frozen_thetas[0])
+    assert_array_equal(models.surrogates[0].frozen.theta0, frozen_thetas[0])  # type: ignore[union-attr]
+    assert models.surrogates[1].frozen is None
+
+
+def test_the_reported_theta_of_a_frozen_model_is_the_one_it_was_given() -> None:
+    """What the model reads back can differ in the last bit, and the next step must not."""
+    differing = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = rng.random((30, 3))
+        model = fit_frozen(Data(X, np.sin(3 * X).sum(axis=1)), rng.random(3))
+        told = report(model, model)
+        assert told is not None
+        assert_array_equal(told.frozen_theta, model.theta0)
+        differing += not np.array_equal(model.theta_, np.asarray(model.theta0))
+    assert differing > 0
+
+
+def test_ranges_are_those_of_complete_samples(make_problem: MakeProblem, make_snapshot: MakeSnapshot) -> None:
+    problem = make_problem(ratios=(1.0, 1.0))
+    snapshot = make_snapshot(problem)
+    wild = Data(np.full((1, 3), 0.123), np.array([1e6]))
+    models = fit_models(problem, replace(snapshot, partial=(wild, wild)), SBP_BO, np.random.default_rng(0))
+    assert_array_equal(models.low, snapshot.F.min(axis=0))
+    assert_array_equal(models.spread, np.ptp(snapshot.F, axis=0))
+
+
+def test_with_one_complete_sample_ranges_are_those_of_each_objective(make_problem: MakeProblem) -> None:
+    problem = make_problem(ratios=(1.0, 1.0))
+    X = np.random.default_rng(0).random((3, 3))
+    partial = (Data(X[1:], np.array([5.0, 9.0])), Data(X[1:2], np.array([-4.0])))
+    snapshot = Snapshot(1, 3, 10, 1, X[:1], np.array([[7.0, 1.0]]), partial=partial)
+    models = fit_models(problem, snapshot, SBP_BO, np.random.default_rng(0))
+    assert_array_equal(models.low, [5.0, -4.0])
+    assert_array_equal(models.spread, [4.0, 5.0])
+
+
+def test_members_without_data_are_left_out(make_problem: MakeProblem, make_snapshot: MakeSnapshot) -> None:
+    problem = make_problem()
+    nothing = Data(np.empty((0, 3)), np.empty(0))
+    models = fit_models(problem, make_snapshot(problem, frozen=(nothing, None)), SBP_BO, np.random.default_rng(0))
+    assert models.surrogates[0].frozen is None
+    assert models.surrogates[0].model is not None
