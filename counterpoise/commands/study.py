@@ -1,0 +1,361 @@
+"""The commands `study …`: what engineers do with studies, over HTTP."""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+import yaml
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from counterpoise.commands.failure import WRONG_USAGE, fail
+from counterpoise.http import DEFAULT_URL, RequestFailed, Server
+from counterpoise.wire.specification import NAME_RULE, Name, SpecificationInvalid, parse_specification
+from counterpoise.wire.views import FrontItem, ObjectiveView, Retried, StudySummary, StudyView
+
+study = typer.Typer(help="Create, watch and steer studies.", no_args_is_help=True, rich_markup_mode="rich")
+
+
+def add_to(app: typer.Typer) -> None:
+    app.add_typer(study, name="study")
+
+
+def _check_name(name: str) -> str:
+    try:
+        return TypeAdapter(Name).validate_python(name)
+    except ValidationError:
+        raise typer.BadParameter(NAME_RULE) from None
+
+
+StudyName = Annotated[str, typer.Argument(metavar="STUDY", callback=_check_name, help="The study's name.")]
+Url = Annotated[str, typer.Option("--url", envvar="COUNTERPOISE_URL", help="The server.")]
+Token = Annotated[
+    str | None, typer.Option("--token", envvar="COUNTERPOISE_TOKEN", help="Bearer token, if the server wants one.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+@study.command()
+def create(
+    file: Annotated[str, typer.Argument(help="The specification, JSON or YAML; - for standard input.")],
+    url: Url = DEFAULT_URL,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create a study from its specification. Creating the same one again changes nothing.
+
+    Example: [bold]counterpoise study create wing.yaml[/bold]
+    """
+    raw = read_specification(file)
+    try:
+        parse_specification(raw)
+    except SpecificationInvalid as error:
+        faults = "".join(f"\n  {fault.pointer}: {fault.detail}" for fault in error.faults)
+        fail(f"{file} is not a valid specification:{faults}", WRONG_USAGE)
+    with _failing():
+        # As it was written: what it leaves out is the server's to fill in.
+        answer = Server(url, token).request("POST", "/studies", json=raw)
+    if as_json:
+        _print_json(answer.body)
+    else:
+        name = _view(StudyView, answer.body).name
+        new = "created" if answer.status == 201 else "was there already, with the same specification"
+        _console().print(f"study {name} {new}; watch it with: counterpoise study show {name}")
+
+
+@study.command("list")
+def list_(url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) -> None:
+    """List the studies.
+
+    Example: [bold]counterpoise study list[/bold]
+    """
+    with _failing():
+        studies = list(Server(url, token).items("/studies"))
+    if as_json:
+        _print_json({"items": studies, "next": None})
+    elif not studies:
+        _console().print("no studies yet; create one with: counterpoise study create FILE")
+    else:
+        _console().print(studies_table([_view(StudySummary, item) for item in studies]))
+
+
+@study.command()
+def show(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) -> None:
+    """Show a study: progress, objectives, hypervolume and what needs attention.
+
+    Example: [bold]counterpoise study show wing[/bold]
+    """
+    body = _request(url, token, "GET", f"/studies/{name}")
+    if as_json:
+        _print_json(body)
+    else:
+        _console().print(study_panel(_view(StudyView, body)))
+
+
+@study.command()
+def pause(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) -> None:
+    """Pause a study: no new jobs are handed out, running ones go on.
+
+    Example: [bold]counterpoise study pause wing[/bold]
+    """
+    _print_state(_request(url, token, "POST", f"/studies/{name}/pause"), as_json)
+
+
+@study.command()
+def resume(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) -> None:
+    """Let a paused study go on.
+
+    Example: [bold]counterpoise study resume wing[/bold]
+    """
+    _print_state(_request(url, token, "POST", f"/studies/{name}/resume"), as_json)
+
+
+@study.command()
+def stop(
+    name: StudyName,
+    cancel_running: Annotated[
+        bool, typer.Option("--cancel-running", help="Advise workers to stop what runs; otherwise it may finish.")
+    ] = False,
+    url: Url = DEFAULT_URL,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Finish a study now. `extend` opens it again.
+
+    Example: [bold]counterpoise study stop wing --cancel-running[/bold]
+    """
+    body = _request(url, token, "POST", f"/studies/{name}/stop", {"cancel_running": cancel_running})
+    _print_state(body, as_json)
+
+
+@study.command()
+def extend(
+    name: StudyName,
+    budget: Annotated[int, typer.Argument(min=1, help="The new budget: full samples in all.")],
+    url: Url = DEFAULT_URL,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a study a larger budget; a finished one goes on.
+
+    Example: [bold]counterpoise study extend wing 120[/bold]
+    """
+    _print_state(_request(url, token, "POST", f"/studies/{name}/extend", {"budget": budget}), as_json)
+
+
+@study.command()
+def retry(
+    name: StudyName,
+    objective: Annotated[
+        list[str] | None, typer.Option("--objective", help="Only failed jobs of this objective; may be repeated.")
+    ] = None,
+    url: Url = DEFAULT_URL,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make failed jobs ready again.
+
+    Example: [bold]counterpoise study retry wing --objective stiffness[/bold]
+    """
+    body = _request(url, token, "POST", f"/studies/{name}/retry", {"objectives": objective or None})
+    if as_json:
+        _print_json(body)
+    else:
+        jobs = _view(Retried, body).jobs
+        _console().print(f"study {name}: {jobs} failed job{' is' if jobs == 1 else 's are'} ready again")
+
+
+@study.command()
+def front(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) -> None:
+    """Print the front: the samples that no other one beats in every objective.
+
+    Example: [bold]counterpoise study front wing --json[/bold]
+    """
+    with _failing():
+        items = list(Server(url, token).items(f"/studies/{name}/front"))
+    if as_json:
+        _print_json({"items": items, "next": None})
+    elif not items:
+        _console().print(f"study {name} has no front yet: no sample is evaluated on every objective")
+    else:
+        _console().print(front_table([_view(FrontItem, item) for item in items]))
+
+
+@study.command()
+def delete(
+    name: StudyName,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Even while workers evaluate jobs of it.")] = False,
+    url: Url = DEFAULT_URL,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a study and everything it learnt.
+
+    Example: [bold]counterpoise study delete wing --yes[/bold]
+    """
+    if not yes:
+        found = _view(StudyView, _request(url, token, "GET", f"/studies/{name}"))
+        lost = f"{found.evaluated_full} evaluated full samples"
+        typer.confirm(f"Delete study {name} with {lost}? It cannot be undone", abort=True, err=True)
+    with _failing():
+        Server(url, token).request("DELETE", f"/studies/{name}", params={"force": "true" if force else "false"})
+    if as_json:
+        _print_json({"deleted": name})
+    else:
+        _console().print(f"study {name} deleted")
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.2's core types only: 1e-4 is a number, and `no`, 1:30 or 2026-01-01 are texts, unlike in YAML 1.1."""
+
+
+_CORE = {f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float", "str", "seq", "map")}
+_Loader.yaml_constructors = {t: build for t, build in yaml.SafeLoader.yaml_constructors.items() if t in {*_CORE, None}}
+_Loader.yaml_implicit_resolvers = {}
+for _kind, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?(0|[1-9][0-9]*)|0x[0-9a-fA-F]+", list("-+0123456789")),
+    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", list("-+.0123456789")),
+    ("float", r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", list("-+.")),
+    ("merge", r"<<", ["<"]),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", re.compile(f"^(?:{_pattern})$"), _first)
+
+
+def read_specification(file: str) -> Any:
+    """What a JSON or YAML file holds; `-` is standard input."""
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        fail(f"cannot read {file}: {reason}", WRONG_USAGE)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        fault = error
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506  (a SafeLoader)
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        nearer = fault if text.lstrip().startswith("{") else error
+        fail(f"{file} is neither JSON nor YAML: {' '.join(str(nearer).split())}", WRONG_USAGE)
+
+
+Shape = TypeVar("Shape", bound=BaseModel)
+
+
+def _view(shape: type[Shape], body: Any) -> Shape:
+    try:
+        return shape.model_validate(body)
+    except ValidationError:
+        fail("the server's answer is not what this version expects; compare versions with: counterpoise doctor")
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    try:
+        yield
+    except RequestFailed as error:
+        fail(str(error))
+
+
+def _request(url: str, token: str | None, method: str, path: str, body: object = None) -> Any:
+    with _failing():
+        return Server(url, token).request(method, path, json=body).body
+
+
+def _console() -> Console:
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, 160)  # in a file or a pipe nothing need be cut off
+    return console
+
+
+def _print_json(body: Any) -> None:
+    typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
+
+
+def _print_state(body: Any, as_json: bool) -> None:
+    if as_json:
+        _print_json(body)
+    else:
+        found = _view(StudyView, body)
+        full = f"{found.evaluated_full} of {found.budget} full samples evaluated"
+        _console().print(f"study {found.name}: {found.phase}, {found.state}; {full}")
+
+
+def _table(*texts: str, numbers: tuple[str, ...] = (), gap: int = 2) -> Table:
+    table = Table(box=None, padding=(0, gap, 0, 0), header_style="bold")
+    for heading in texts:
+        table.add_column(Text(heading), overflow="fold")
+    for heading in numbers:
+        table.add_column(Text(heading), justify="right")
+    return table
+
+
+def studies_table(studies: list[StudySummary]) -> Table:
+    table = _table("study", "phase", "state", numbers=("step", "evaluated", "budget", "created"))
+    for each in studies:
+        counts = (each.step, each.evaluated_full, each.budget)
+        table.add_row(each.name, each.phase, each.state, *map(str, counts), each.created_at)
+    return table
+
+
+def front_table(items: list[FrontItem]) -> Table:
+    values, x = tuple(items[0].values), tuple(items[0].x)
+    table = _table("sample", "step", numbers=(*values, *x))
+    for item in items:
+        numbers = [*(item.values.get(name) for name in values), *(item.x.get(name) for name in x)]
+        table.add_row(str(item.sample), item.step or "imported", *("" if v is None else f"{v:.6g}" for v in numbers))
+    return table
+
+
+def study_panel(found: StudyView) -> Panel:
+    """All about a study on one screen."""
+    share = f"{found.evaluated_full} of {found.budget} full samples evaluated, {found.planned_full} planned"
+    progress = Table.grid(padding=(0, 2))
+    progress.add_row(ProgressBar(total=found.budget, completed=found.evaluated_full, width=20), share)
+    times = f"created {found.created_at}" + (f", finished {found.finished_at}" if found.finished_at else "")
+    parts: list[RenderableType] = [progress, Text(times, style="dim"), "", _objectives_table(found.objectives), ""]
+    parts += [_hypervolume_line(found), *_health_lines(found.health)]
+    colour = "yellow" if found.state == "paused" else "green" if found.phase == "finished" else "cyan"
+    title = f"[bold]{escape(found.name)}[/bold] · {found.phase} · {found.state} · step {found.step}"
+    return Panel(Group(*parts), title=title, title_align="left", border_style=colour)
+
+
+def _objectives_table(objectives: list[ObjectiveView]) -> Table:
+    counts = ("ready", "leased", "done", "failed", "superseded")
+    table = _table("objective", "goal", numbers=("ratio", "median s", *counts), gap=1)
+    for each in objectives:
+        unit = f" [{each.unit}]" if each.unit else ""
+        if each.same_run_as is not None:
+            table.add_row(Text(f"{each.name}{unit} (run of {each.same_run_as})"), each.direction[:3])
+            continue
+        ratio = f"{'cheap ' if each.cheap else ''}{each.ratio:.3g}"
+        median = "" if each.median_duration_s is None else f"{each.median_duration_s:.3g}"
+        numbers = [str(getattr(each, count)) for count in counts]
+        table.add_row(Text(each.name + unit), each.direction[:3], ratio, median, *numbers)
+    return table
+
+
+def _hypervolume_line(found: StudyView) -> Text:
+    if found.hypervolume is None:
+        return Text("hypervolume: none yet")
+    point = ", ".join(f"{name} {value:.6g}" for name, value in found.hypervolume.reference_point.items())
+    about = "" if found.hypervolume.exact else "about "
+    return Text(f"hypervolume: {about}{found.hypervolume.value:.6g} at step {found.hypervolume.step} (against {point})")
+
+
+def _health_lines(health: list[str]) -> list[Text]:
+    return [Text(f"! {line}", style="yellow") for line in health] or [Text("all is well", style="green")]
