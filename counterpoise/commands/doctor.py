@@ -38,10 +38,10 @@ def doctor(
     """
     findings: list[Finding] = []
     console = Console(highlight=False, soft_wrap=True)
-    for finding in chain(server_findings(Server(url, token)), database_findings(database_url)):
-        findings.append(finding)
+    for check, status, found in chain(server_findings(Server(url, token)), database_findings(database_url)):
+        detail = " ".join(found.split())  # one line each
+        findings.append((check, status, detail))
         if not as_json:
-            check, status, detail = finding
             console.print(Text.assemble((f"{status:<8}", STYLES[status]), f"{check:<11}", detail))
     if as_json:
         typer.echo(json.dumps([dict(zip(("check", "status", "detail"), each, strict=True)) for each in findings]))

@@ -331,7 +331,7 @@ def study_panel(found: StudyView) -> Panel:
     parts += [_hypervolume_line(found), *_health_lines(found.health)]
     colour = "yellow" if found.state == "paused" else "green" if found.phase == "finished" else "cyan"
     title = f"[bold]{escape(found.name)}[/bold] · {found.phase} · {found.state} · step {found.step}"
-    return Panel(Group(*parts), title=title, title_align="left", border_style=colour)
+    return Panel(Group(*parts), title=title, title_align="left", border_style=colour, expand=False)
 
 
 def _objectives_table(objectives: list[ObjectiveView]) -> Table:

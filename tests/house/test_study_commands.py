@@ -477,6 +477,13 @@ def test_doctor_when_all_is_well(run: Run, healthy: Fake) -> None:
     assert findings(run("doctor", "--json", "--token", TOKEN))["token"] == ("ok", "accepted")
 
 
+def test_doctor_says_each_finding_in_one_line(run: Run, healthy: Fake) -> None:
+    healthy.answers["GET /workers"] = problem(401, "a token is needed")
+    assert run("doctor").stdout.splitlines()[2:] == [
+        "fault   token      a token is needed Set COUNTERPOISE_TOKEN, or give --token."
+    ]
+
+
 def test_doctor_without_a_server(run: Run) -> None:
     result = run("doctor", "--url", "http://127.0.0.1:1")
     assert result.exit_code == 1
@@ -562,6 +569,12 @@ def test_a_file_that_is_no_database(run: Run, healthy: Fake, tmp_path: Path) -> 
     status, detail = findings(run("doctor", "--json", "--database-url", f"sqlite:///{tmp_path / 'x.db'}"))["database"]
     assert status == "fault"
     assert "not a database" in detail
+
+
+def test_a_database_out_of_reach_is_not_waited_for() -> None:
+    for url in ("postgresql+psycopg://me@db/x", "postgresql+psycopg://me@db/x?connect_timeout=5"):
+        with closing(doctor._open(url)) as database:
+            assert database.url.endswith("/x?connect_timeout=5")
 
 
 @pytest.mark.parametrize(("shift", "says"), [(3600, "behind this machine's"), (-3600, "ahead of this machine's")])
