@@ -32,6 +32,8 @@ def layers(m: int, most: int) -> tuple[int, int]:
 
     A second layer is only added where the first has no point inside, that is, where it has fewer than m divisions.
     """
+    if m < 2:
+        raise ValueError("a lattice of directions needs at least two objectives")
     outer = 1
     while _size(m, outer + 1) <= most:
         outer += 1

@@ -56,10 +56,9 @@ def fit_models(
     of an earlier step, if they are still at hand; they are the same as if fitted again."""
     order = np.lexsort((*snapshot.F.T, *snapshot.X.T))  # so that the order in which samples were told plays no part
     X, F = snapshot.X[order], snapshot.F[order]
-    rows = choose_full(F, strategy.training_size(problem.d), rng)
-    archive = Archive(
-        snapshot, order[rows], strategy.training_size(problem.d), strategy.keep_extra, cheap=problem.cheap
-    )
+    size = strategy.training_size(problem.d)
+    rows = choose_full(F, size, rng)
+    archive = Archive(snapshot, order[rows], size, strategy.keep_extra, problem.cheap)
     sets = tuple(strategy.train(archive, i, rng) for i in range(problem.m))
     surrogates, reports = _surrogates(snapshot, sets, strategy, fit, truth or {}, frozen or (None,) * problem.m)
     low, spread = _ranges(F[rows], sets)
@@ -74,26 +73,22 @@ def _surrogates(
     truth: Mapping[int, Truth],
     known: Sequence[Kriging | None],
 ) -> tuple[tuple[Surrogate, ...], tuple[ModelReport | None, ...]]:
-    learnt = [None if chosen.truth or len(chosen.model) == 0 else chosen.model for chosen in sets]
-    frozen = [
-        chosen.frozen if kept is None and chosen.frozen is not None and len(chosen.frozen) > 0 else None
-        for chosen, kept in zip(sets, known, strict=True)
-    ]
-    tasks = [FitTask(data, snapshot.theta[i]) for i, data in enumerate(learnt) if data is not None]
-    tasks += [FitTask(data, snapshot.frozen_theta[i], True) for i, data in enumerate(frozen) if data is not None]
-    fitted = iter(fit(strategy.fit, tasks))
-    models = [None if data is None else next(fitted) for data in learnt]
-    members = [
-        None if chosen.frozen is None else kept if data is None else next(fitted)
-        for chosen, data, kept in zip(sets, frozen, known, strict=True)
-    ]
-    surrogates = []
+    tasks: dict[tuple[int, bool], FitTask] = {}  # by objective, and whether for the frozen member
     for i, chosen in enumerate(sets):
         if chosen.truth and i not in truth:
             raise ValueError(f"this strategy calls objective {i} itself: hand its function to propose as truth[{i}]")
-        model = _believing(models[i], snapshot.pending[i])
-        surrogates.append(Surrogate(model, members[i], truth[i] if chosen.truth else None))
-    reports = (report(model, member) for model, member in zip(models, members, strict=True))
+        if not chosen.truth and len(chosen.model) > 0:
+            tasks[i, False] = FitTask(chosen.model, snapshot.theta[i])
+        if chosen.frozen is not None and len(chosen.frozen) > 0 and known[i] is None:
+            tasks[i, True] = FitTask(chosen.frozen, snapshot.frozen_theta[i], frozen=True)
+    fitted = dict(zip(tasks, fit(strategy.fit, tasks.values()), strict=True))
+    surrogates, reports = [], []
+    for i, chosen in enumerate(sets):
+        model = fitted.get((i, False))
+        frozen = None if chosen.frozen is None else known[i] or fitted.get((i, True))
+        function = truth[i] if chosen.truth else None
+        surrogates.append(Surrogate(_believing(model, snapshot.pending[i]), frozen, function))
+        reports.append(report(model, frozen))
     return tuple(surrogates), tuple(reports)
 
 

@@ -38,6 +38,11 @@ def test_layers_of_the_small_lattice() -> None:
     assert [layers(m, 100) for m in (3, 5, 10)] == [(12, 0), (4, 2), (2, 1)]
 
 
+def test_one_objective_has_no_directions() -> None:
+    with pytest.raises(ValueError, match="two objectives"):
+        reference_vectors(1)
+
+
 @pytest.mark.parametrize("m", [11, 50, 400])
 def test_many_objectives_still_have_a_vector_each(m: int) -> None:
     for lattice in ("small", "large"):
