@@ -325,7 +325,7 @@ def _budget_faults(raw: dict[Any, Any]) -> Iterator[Fault]:
     if budget is None or (initial is None and not (isinstance(variables, list) and variables)):
         return
     n = _number(initial) if initial is not None else initial_count(len(variables or ()), None)
-    if n is not None and n >= 2 and budget < n:
+    if n is not None and budget < n:
         origin = "initial_samples" if initial is not None else f"11 d - 1 with d = {len(variables or ())}"
         yield _fault(("budget",), f"the budget ({budget:g}) is below the initial design of {n:g} samples ({origin})")
 

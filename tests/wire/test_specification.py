@@ -3,6 +3,7 @@
 import copy
 import json
 from typing import Any, get_args
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 
 from app.optimizer import problem
 from app.optimizer.strategy import STRATEGIES
+from counterpoise.wire import specification
 from counterpoise.wire.problems import Fault
 from counterpoise.wire.specification import (
     BENCHMARK_ONLY,
@@ -176,6 +178,7 @@ SINGLE: list[tuple[str, object, str, str]] = [
     ("variables/0", 3, "#/variables/0", "must be an object"),
     ("variables/0/low", True, "#/variables/0/low", "valid number"),
     ("variables/0/low", "1", "#/variables/0/low", "valid number"),
+    ("variables/0/high", True, "#/variables/0/high", "valid number"),
     ("variables/0/low", float("nan"), "#/variables/0/low", "finite"),
     ("variables/0/high", float("inf"), "#/variables/0/high", "finite"),
     ("variables/0/high", 10**400, "#/variables/0/high", "valid number"),
@@ -340,8 +343,22 @@ def test_more_than_a_hundred_variables() -> None:
     ]
 
 
-def test_a_flood_of_faults_is_cut_off() -> None:
-    assert len(faults({**MINIMAL, **{f"k{i}": 1 for i in range(3000)}})) == 1000
+def test_of_too_many_items_only_the_possible_ones_are_looked_at() -> None:
+    assert len(faults({**MINIMAL, "objectives": [1] * 25})) == 1 + 20
+
+
+def test_a_flood_of_faults_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    look_up = Mock(return_value="")
+    monkeypatch.setattr(specification, "did_you_mean", look_up)
+    flood = {f"k{i}": 1 for i in range(3000)}
+    assert len(faults({**MINIMAL, **flood, "ratios": flood})) == 1000
+    assert look_up.call_count == 2000  # it is slow: of a million, no more
+
+
+def test_an_objective_is_not_offered_itself() -> None:
+    assert faults(changed("objectives/2/same_run_as", "lif")) == [
+        ("#/objectives/2/same_run_as", "there is no objective 'lif'")
+    ]
 
 
 @pytest.mark.parametrize("raw", [None, [], "wing", 3, True])
