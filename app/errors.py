@@ -15,3 +15,47 @@ class DatabaseUnusable(CounterpoiseError):
 
 class DatabaseBehind(CounterpoiseError):
     """The database's schema is not the one this version works with."""
+
+
+class StateChanged(CounterpoiseError):
+    """Rows changed under a lock that should have kept them; the transaction is undone and may be repeated."""
+
+
+class StudyUnknown(CounterpoiseError):
+    """No study has this name."""
+
+
+class StudyExists(CounterpoiseError):
+    """The name is taken by a study with another specification."""
+
+
+class StudyBusy(CounterpoiseError):
+    """Workers hold leases of the study."""
+
+
+class RequestRefused(CounterpoiseError):
+    """Understood, but it cannot be done in the study's present state."""
+
+
+class LeaseUnknown(CounterpoiseError):
+    """The job does not exist, or the lease was never issued for it."""
+
+
+class ResultConflict(CounterpoiseError):
+    """The lease has already told something else."""
+
+
+class TellInvalid(CounterpoiseError):
+    """The tell does not fit its job."""
+
+
+class CursorInvalid(CounterpoiseError):
+    """A cursor that no page answered."""
+
+
+class TokenMissing(CounterpoiseError):
+    """The server wants a token and got none, or one that it does not know."""
+
+
+class RoleInsufficient(CounterpoiseError):
+    """The token is known, but not for this."""

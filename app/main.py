@@ -1,17 +1,26 @@
 """Puts the server together: the application, and the process that serves it."""
 
+import os
+import signal
 import socket
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
+from types import FrameType
 
 import structlog
 import uvicorn
 from fastapi import FastAPI
 
-from app.api import health
+from app import planner
+from app.api import health, studies, work
 from app.api.body_limit import BodyLimit
-from app.api.problems import install_problems
+from app.api.problems import RESPONSES, install_problems
 from app.api.request_log import RequestLog
+from app.api.waiting import Desk
 from app.errors import SettingsInvalid
 from app.logs import configure_logs
 from app.settings import Settings
@@ -20,6 +29,7 @@ from app.store.upgrade import require_head, upgrade
 from counterpoise import __version__
 
 log = structlog.stdlib.get_logger("counterpoise")
+PLANNER_GRACE_S = 3.0  # for a step to be finished; one that is not is computed again
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -27,8 +37,12 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        app.state.settings = settings
         app.state.database = Database(settings.database_url)
+        app.state.desk = Desk(app.state.database, settings.heartbeat_s)
+        app.state.desk.start()
         yield
+        await app.state.desk.stop()
         app.state.database.close()
 
     app = FastAPI(
@@ -36,8 +50,10 @@ def create_app(settings: Settings) -> FastAPI:
         version=__version__,
         summary="Asynchronous evaluation for optimisation whose objectives cost very different times",
         lifespan=lifespan,
+        responses=RESPONSES,
     )
-    app.include_router(health.router)
+    for router in (work.router, studies.router, health.router):
+        app.include_router(router)
     install_problems(app)
     # The last one added is the outermost: a refused body still gets its request id and its line in the log.
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
@@ -66,7 +82,60 @@ def migrate(settings: Settings) -> tuple[str | None, str]:
         database.close()
 
 
-def serve(settings: Settings) -> None:
+def plan(settings: Settings, *, with_parent: bool) -> None:
+    """Run a planner until told to stop; with a parent, until that is gone."""
+    configure_logs(settings)
+    prepare_database(settings)
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    if with_parent:
+        threading.Thread(target=end_with_input, args=(stop,), daemon=True).start()
+    planner.run(settings, stop)
+
+
+def end_with_input(stop: threading.Event) -> None:
+    """Standard input is a pipe from the parent: it ends when the parent closes it, or dies in any way."""
+    sys.stdin.read()
+    stop.set()
+    time.sleep(PLANNER_GRACE_S)
+    os._exit(0)  # whatever it still computes will be computed again
+
+
+class PlannerBeside:
+    """A planner process beside this one, started again should it end, and gone when this one is."""
+
+    def __init__(self, settings: Settings) -> None:
+        # -P: a user's own `app` folder in the working directory must not be taken for ours.
+        self._command = [sys.executable, "-P", "-c", "from counterpoise.cli import main; main()", "planner"]
+        self._environment = {**os.environ, "COUNTERPOISE_DATABASE_URL": settings.database_url}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._keep, daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _keep(self) -> None:
+        while not self._stop.is_set():
+            command = [*self._command, "--with-parent"]
+            with subprocess.Popen(command, env=self._environment, stdin=subprocess.PIPE) as process:  # noqa: S603
+                while process.poll() is None and not self._stop.wait(0.2):
+                    pass
+                process.stdin.close()  # type: ignore[union-attr]
+                try:
+                    process.wait(PLANNER_GRACE_S + 2.0)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+            if not self._stop.is_set():
+                log.warning("the planner ended and is started again", code=process.returncode)
+                self._stop.wait(1.0)
+
+
+def serve(settings: Settings, *, with_planner: bool) -> None:
     """Serve until told to stop (SIGINT, SIGTERM)."""
     configure_logs(settings)
     if not settings.has_tokens and not settings.on_loopback:
@@ -82,7 +151,18 @@ def serve(settings: Settings) -> None:
             "listening", url=address, docs=f"{address}/docs", access="tokens" if settings.has_tokens else "loopback"
         )
         config = uvicorn.Config(create_app(settings), log_config=None, access_log=False, server_header=False)
-        uvicorn.Server(config).run(sockets=[listener])
+        with PlannerBeside(settings) if with_planner else nullcontext():
+            Server(config).run(sockets=[listener])
+
+
+class Server(uvicorn.Server):
+    """Asks that wait are answered when the server is told to stop; it would wait for them."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        application = self.config.app
+        if isinstance(application, FastAPI) and hasattr(application.state, "desk"):
+            application.state.desk.close()
+        super().handle_exit(sig, frame)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -91,8 +171,9 @@ def bind(host: str, port: int) -> socket.socket:
         listener = socket.socket(family, kind, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-    except OSError as error:
-        reason = error.strerror or str(error)
+        listener.listen(2048)  # from here on nobody else can have the port, and clients may come
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
         raise SettingsInvalid(
             f"cannot listen on {host} port {port}: {reason}; choose another with --host and --port"
         ) from None

@@ -2,6 +2,7 @@
 
 from ipaddress import ip_address
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -17,7 +18,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
 
-    database_url: str = "sqlite:///counterpoise.db"
+    database_url: str = Field("sqlite:///counterpoise.db", repr=False)
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=0, le=65535)
     worker_tokens: Tokens = ()
@@ -44,11 +45,11 @@ class Settings(BaseSettings):
     @field_validator("database_url")
     @classmethod
     def _known_database(cls, url: str) -> str:
-        if url.startswith("sqlite:///") and url != "sqlite:///" and ":memory:" not in url:
+        if url.startswith("sqlite:///") and url != "sqlite:///" and ":memory:" not in url and "?" not in url:
             return url
         for scheme in ("postgresql://", "postgres://", "postgresql+psycopg://"):
             if url.startswith(scheme):
-                return "postgresql+psycopg://" + url.removeprefix(scheme)
+                return _postgresql(url.removeprefix(scheme))
         raise ValueError("it must be sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE")
 
     @model_validator(mode="after")
@@ -70,6 +71,19 @@ class Settings(BaseSettings):
             return self.host == "localhost" or ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+
+def _postgresql(rest: str) -> str:
+    authority, _, query = rest.partition("?")
+    if "password=" in query:
+        raise ValueError("the password goes before the host, as in postgresql://USER:PASSWORD@HOST/DATABASE")
+    if authority.partition("/")[0].count("@") > 1:
+        raise ValueError("a password that contains @ must have it written as %40")
+    try:
+        urlsplit(f"postgresql://{rest}").port  # noqa: B018  (reading it checks it)
+    except ValueError:
+        raise ValueError("the port is not a number") from None
+    return f"postgresql+psycopg://{rest}"
 
 
 def load_settings(**overrides: object) -> Settings:

@@ -11,17 +11,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
+from app.service.tell import tell
 from app.store.database import Database
+from app.store.leasing import Lease, lease, open_attempts
 from app.store.samples import NewSample, add_samples
 from app.store.studies import NewObjective, create_study, queues
-from app.store.transitions import Told, lease, settle
 from app.store.upgrade import upgrade
-from app.store.workers import see_worker
+from app.store.workers import Seen, see_workers
 from benchmarks.postgresql import PostgreSQL, running_postgresql
+from counterpoise.wire.specification import parse_specification
+from counterpoise.wire.work import Tell
 
 SIZES = (1_000, 100_000, 1_000_000)
 STUDIES, OBJECTIVES, CHUNK = 4, 5, 5_000
@@ -78,28 +82,47 @@ def make(kind: str, size: int, url: str) -> Subject:
     wanted = [NewObjective(f"f{i}", lease_s=3600.0) for i in range(OBJECTIVES)]
     heads: list[int] = []
     for number in range(STUDIES):
-        study = database.write(lambda c, n=number: create_study(c, f"study{n}", {}, samples, 1, wanted))  # type: ignore[misc]
+        # As large a budget again, so that no step becomes due: the planner is another benchmark's matter.
+        spec = example(f"study{number}", budget=samples * 2)
+        study = database.write(lambda c, s=spec: create_study(c, s["name"], s, s["budget"], 1, wanted))  # type: ignore[misc]
         with database.read() as connection:
             ids = tuple(queues(connection, study).values())
         heads += ids
         for start in range(0, samples, CHUNK):
-            points = [NewSample([0.5] * 10, ids, full=True, open=len(ids)) for _ in range(min(CHUNK, samples - start))]
+            points = [NewSample([0.5] * 10, ids, full=True) for _ in range(min(CHUNK, samples - start))]
             database.write(lambda c, s=study, p=points: add_samples(c, s, p))  # type: ignore[misc]
     database.write(lambda c: c.execute(text("ANALYZE")))
-    worker = database.write(lambda c: see_worker(c, "bench"))
+    worker = database.write(lambda c: see_workers(c, [Seen("bench")]))["bench"]
     return Subject(database, kind, size, heads, worker)
 
 
+def example(name: str, budget: int) -> dict[str, Any]:
+    spec = {
+        "name": name,
+        "variables": [{"name": f"x{i}", "low": 0.0, "high": 1.0} for i in range(10)],
+        "objectives": [{"name": f"f{i}", "evaluation_time_s": 1.0} for i in range(OBJECTIVES)],
+        "budget": max(budget, 200),
+    }
+    return parse_specification(spec).model_dump(mode="json")
+
+
 def cycle(subject: Subject) -> None:
-    """One job: leased from the head of any queue, then settled; each in a durable transaction of its own."""
+    """One job: leased from the head of any queue, then told; each in a durable transaction of its own."""
     at = len(subject.leasing) % len(subject.queues)
     order = subject.queues[at:] + subject.queues[:at]  # begins at another queue each time, as asks do
+
+    def take(connection: Connection) -> Lease:
+        (one,) = lease(connection, order, limit=1)
+        open_attempts(connection, [(one, subject.worker)])
+        return one
+
     began = time.perf_counter()
-    (job,) = subject.database.write(lambda c: lease(c, order, subject.worker, limit=1))
+    job = subject.database.write(take)
     leased = time.perf_counter()
-    assert subject.database.write(lambda c: settle(c, [Told(job.job, job.lease, value=1.0)]))
+    (told,) = tell(subject.database, [Tell(job=job.job, lease=job.lease, value=1.0)])
     settled = time.perf_counter()
-    subject.database.write(lambda c: see_worker(c, "bench"))
+    assert told.status == 200
+    subject.database.write(lambda c: see_workers(c, [Seen("bench")]))
     subject.committing.append(time.perf_counter() - settled)
     subject.leasing.append(leased - began)
     subject.settling.append(settled - leased)

@@ -7,7 +7,8 @@ suitable() {  # a Python that runs, is new enough and can make environments
     "$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
 }
 
-if [ ! -x .venv/bin/python ] || ! suitable .venv/bin/python; then
+# An environment that was interrupted while it was made has no pip; it is made again.
+if [ ! -x .venv/bin/python ] || ! suitable .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
     found=
     for python in python3.14 python3.13 python3.12 python3.11 python3 python; do
         if suitable "$python"; then found=$python; break; fi

@@ -13,7 +13,8 @@ HERE = Path(__file__).parent
 
 def resolve(name: str, *options: str) -> None:
     command = [sys.executable, "-m", "uv", "pip", "compile", *COMMON, *options, "--group", "build"]
-    subprocess.run([*command, "pyproject.toml", "-o", str(HERE / name)], check=True, cwd=HERE.parent)
+    whole = [*command, "pyproject.toml", "-o", str(HERE / name)]
+    subprocess.run(whole, check=True, cwd=HERE.parent)  # noqa: S603
 
 
 resolve("runtime.txt", "--extra", "server", "--extra", "demo")

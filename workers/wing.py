@@ -1,9 +1,9 @@
 """A small wing in closed form: what the demo evaluates."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import pi
 
-Point = dict[str, float]
+Point = Mapping[str, float | int]
 BOUNDS = {"span": (1.5, 4.0), "chord": (0.15, 0.45), "skin": (0.0005, 0.004)}  # m
 DENSITY, STIFFNESS = 1600.0, 60e9  # carbon laminate, kg/m3 and Pa
 LIFT, DYNAMIC_PRESSURE = 250.0, 250.0  # N and Pa: about 20 m/s

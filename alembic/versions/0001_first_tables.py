@@ -31,8 +31,10 @@ def upgrade() -> None:
         sa.Column("planned_full", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("settled_full", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("step", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("cancel_running", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("created_at", sa.Double(), nullable=False),
         sa.Column("finished_at", sa.Double(), nullable=True),
+        sa.Column("ending", sa.Text(), nullable=True),
         sa.CheckConstraint("phase IN ('initial', 'search', 'finished')", name=op.f("ck_studies_phase")),
         sa.CheckConstraint("state IN ('active', 'paused')", name=op.f("ck_studies_state")),
         sa.CheckConstraint("planned_full <= budget", name=op.f("ck_studies_plan_within_budget")),
@@ -47,6 +49,8 @@ def upgrade() -> None:
         sa.Column("name", sa.String(length=200), nullable=False),
         sa.Column("first_seen_at", sa.Double(), nullable=False),
         sa.Column("last_seen_at", sa.Double(), nullable=False),
+        sa.Column("studies", DOCUMENT, nullable=False),
+        sa.Column("objectives", DOCUMENT, nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_workers")),
         sa.UniqueConstraint("name", name=op.f("uq_workers_name")),
         sqlite_autoincrement=True,
@@ -70,6 +74,8 @@ def upgrade() -> None:
         sa.Column("same_run_as", ID, nullable=True),
         sa.Column("lease_s", sa.Double(), nullable=False),
         sa.Column("timeout_s", sa.Double(), nullable=True),
+        sa.Column("ratio", sa.Double(), server_default=sa.text("1"), nullable=False),
+        sa.Column("cheap", sa.Boolean(), nullable=True),
         sa.Column("created", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("done", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("failed", sa.Integer(), server_default=sa.text("0"), nullable=False),
@@ -98,6 +104,7 @@ def upgrade() -> None:
         sa.Column("state", sa.String(length=10), server_default="due", nullable=False),
         sa.Column("due_seq", sa.BigInteger(), nullable=False),
         sa.Column("due_at", sa.Double(), nullable=False),
+        sa.Column("inputs", DOCUMENT, nullable=False),
         sa.Column("claim", sa.String(length=32), nullable=True),
         sa.Column("claim_expires_at", sa.Double(), nullable=True),
         sa.Column("faults", sa.Integer(), server_default=sa.text("0"), nullable=False),
@@ -106,7 +113,7 @@ def upgrade() -> None:
         sa.Column("done_at", sa.Double(), nullable=True),
         sa.Column("record", DOCUMENT, nullable=True),
         sa.CheckConstraint("(kind = 'stream') = (objective >= 0)", name=op.f("ck_steps_objective_of_streams_only")),
-        sa.CheckConstraint("kind IN ('initial', 'stream', 'search')", name=op.f("ck_steps_kind")),
+        sa.CheckConstraint("kind IN ('initial', 'stream', 'search', 'closing')", name=op.f("ck_steps_kind")),
         sa.CheckConstraint("state IN ('due', 'done')", name=op.f("ck_steps_state")),
         sa.ForeignKeyConstraint(["study_id"], ["studies.id"], name=op.f("fk_steps_study_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_steps")),
@@ -148,6 +155,7 @@ def upgrade() -> None:
         sa.Column("objective_id", ID, nullable=False),
         sa.Column("sample_id", ID, nullable=False),
         sa.Column("cheap_only", sa.Boolean(), nullable=False),
+        sa.Column("step", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("state", sa.String(length=10), server_default="ready", nullable=False),
         sa.Column("ready_at", sa.Double(), nullable=True),
         sa.Column("lease", sa.String(length=32), nullable=True),
@@ -206,6 +214,7 @@ def upgrade() -> None:
         sa.Column("objective_id", ID, nullable=False),
         sa.Column("value", sa.Double(), nullable=True),
         sa.Column("failure", sa.String(length=20), nullable=True),
+        sa.Column("duration_s", sa.Double(), nullable=True),
         sa.Column("at", sa.Double(), nullable=False),
         sa.CheckConstraint(
             "failure IN ('infeasible', 'error', 'infrastructure', 'lost')", name=op.f("ck_sample_values_failure")
@@ -222,6 +231,7 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("study_id", "seq", name=op.f("pk_sample_values")),
     )
+    op.create_index("ix_sample_values_objective_id_seq", "sample_values", ["objective_id", "seq"])
     op.create_index("ix_sample_values_sample_id_objective_id", "sample_values", ["sample_id", "objective_id"])
     op.create_index(
         "uq_sample_values_one_value",
@@ -256,10 +266,19 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("ix_attempts_worker_id", "attempts", ["worker_id"])
+    op.create_table(
+        "pulse",
+        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("seen_at", sa.Double(), nullable=False),
+        sa.Column("resumed_at", sa.Double(), nullable=False),
+        sa.CheckConstraint("id = 1", name=op.f("ck_pulse_one_row")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_pulse")),
+    )
 
 
 def downgrade() -> None:
     for table in (
+        "pulse",
         "attempts",
         "sample_values",
         "jobs",

@@ -15,17 +15,18 @@ class BodyLimit:
             await self.app(scope, receive, send)
             return
         declared = Request(scope).headers.get("Content-Length", "")
-        read = int(declared) if declared.isdecimal() else 0
+        # What is declared may be refused early, but only what arrives is believed.
+        promised = int(declared) if declared.isdecimal() else 0
+        received = 0
 
         async def receive_within_limit() -> Message:
-            nonlocal read
-            if read > self.max_bytes:
+            nonlocal received
+            if promised > self.max_bytes:
                 raise self._too_large()
             message = await receive()
-            if not declared:
-                read += len(message.get("body", b""))
-                if read > self.max_bytes:
-                    raise self._too_large()
+            received += len(message.get("body", b""))
+            if received > self.max_bytes:
+                raise self._too_large()
             return message
 
         await self.app(scope, receive_within_limit, send)

@@ -9,13 +9,26 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from app.errors import CounterpoiseError, DatabaseBehind, DatabaseUnusable
+from app import errors
+from app.errors import CounterpoiseError
 from counterpoise.wire.problems import Fault, Problem
+from counterpoise.wire.specification import SpecificationInvalid
 
 # The error's class: status, stable type, title.
 STATUS: dict[type[CounterpoiseError], tuple[int, str, str]] = {
-    DatabaseBehind: (503, "database-behind", "The database has another schema"),
-    DatabaseUnusable: (503, "database-unusable", "The database cannot be used"),
+    errors.TokenMissing: (401, "token-missing", "A token is needed"),
+    errors.RoleInsufficient: (403, "role-insufficient", "This token may not do this"),
+    errors.StudyUnknown: (404, "study-unknown", "There is no such study"),
+    errors.LeaseUnknown: (404, "lease-unknown", "There is no such lease"),
+    errors.StudyExists: (409, "study-exists", "The name is taken"),
+    errors.StudyBusy: (409, "study-busy", "Workers hold jobs of this study"),
+    errors.ResultConflict: (409, "result-conflict", "This lease has told something else"),
+    errors.RequestRefused: (409, "request-refused", "This cannot be done now"),
+    errors.TellInvalid: (422, "tell-invalid", "The tell does not fit its job"),
+    errors.CursorInvalid: (422, "cursor-invalid", "There is no such page"),
+    errors.StateChanged: (503, "state-changed", "Try again"),
+    errors.DatabaseBehind: (503, "database-behind", "The database has another schema"),
+    errors.DatabaseUnusable: (503, "database-unusable", "The database cannot be used"),
 }
 # What the framework itself refuses: stable type, title.
 FRAMEWORK: dict[int, tuple[str, str]] = {
@@ -50,11 +63,21 @@ def problem(
 
 def answer_known(request: Request, error: CounterpoiseError) -> JSONResponse:
     status, slug, title = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
-    return problem(request, status, slug, title, str(error))
+    response = problem(request, status, slug, title, str(error))
+    if status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def answer_specification(request: Request, error: SpecificationInvalid) -> JSONResponse:
+    detail = (
+        f"{len(error.faults)} fault{'s' if len(error.faults) > 1 else ''}; each is listed in `errors` with its place."
+    )
+    return problem(request, 422, "invalid-specification", "The specification is not valid", detail, error.faults)
 
 
 def answer_invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-    faults = [Fault(pointer=_pointer(fault["loc"]), detail=_words(fault)) for fault in error.errors()]
+    faults = [Fault(pointer=_pointer(fault), detail=_words(fault)) for fault in error.errors()]
     detail = f"{len(faults)} fault{'s' if len(faults) > 1 else ''}; each is listed in `errors` with its place."
     return problem(request, 422, "invalid-request", "The request is not valid", detail, faults)
 
@@ -86,8 +109,10 @@ def answer_unforeseen(request: Request) -> JSONResponse:
     return problem(request, 500, "internal", "Internal server error", detail)
 
 
-def _pointer(location: Sequence[int | str]) -> str:
-    source, *path = location
+def _pointer(fault: Any) -> str:
+    source, *path = fault["loc"]
+    if fault["type"] == "json_invalid":
+        return "#"
     if source == "body":
         return "#" + "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
     return f"{source} parameter {'.'.join(map(str, path))}"
@@ -95,11 +120,12 @@ def _pointer(location: Sequence[int | str]) -> str:
 
 def _words(fault: Any) -> str:
     if fault["type"] == "json_invalid":
-        return f"not JSON: {fault['ctx']['error']}"
+        return f"not JSON: {fault['ctx']['error']} at character {fault['loc'][-1]}"
     return str(fault["msg"]).removeprefix("Value error, ")
 
 
 def install_problems(app: FastAPI) -> None:
     app.add_exception_handler(CounterpoiseError, answer_known)  # type: ignore[arg-type]
+    app.add_exception_handler(SpecificationInvalid, answer_specification)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, answer_invalid)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, answer_framework)  # type: ignore[arg-type]

@@ -5,13 +5,16 @@ sleeping on the busy timeout; readers see a snapshot (WAL) and never wait. Postg
 """
 
 import sqlite3
+import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy.exc import DatabaseError, DataError, IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
 from app.errors import DatabaseUnusable
@@ -19,6 +22,7 @@ from app.errors import DatabaseUnusable
 T = TypeVar("T")
 OLDEST_SQLITE = (3, 35, 0)  # UPDATE … RETURNING
 BUSY_MS = 30_000
+_WRITER = "sqlite-writer"
 
 
 class Database:
@@ -33,12 +37,12 @@ class Database:
                 raise DatabaseUnusable(
                     f"SQLite {sqlite3.sqlite_version} is too old; 3.35 or newer is needed (or use PostgreSQL)"
                 )
-            self._reading = _sqlite_engine(url, begin="BEGIN", pool_size=pool_size, query_only=True)
-            self._writing = _sqlite_engine(url, begin="BEGIN IMMEDIATE", pool_size=1, query_only=False)
-            self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
+            self._reading = _sqlite_engine(url, begin="BEGIN", pool_size=pool_size, writes=False)
+            self._writing = _sqlite_engine(url, begin="BEGIN IMMEDIATE", pool_size=1, writes=True)
+            self._writer = ThreadPoolExecutor(1, thread_name_prefix=_WRITER)
         else:
             self._reading = self._writing = create_engine(
-                url, pool_size=pool_size, max_overflow=0, pool_pre_ping=True, pool_timeout=30
+                url, pool_size=pool_size, max_overflow=0, pool_pre_ping=True, pool_timeout=30, hide_parameters=True
             )
 
     @contextmanager
@@ -48,7 +52,11 @@ class Database:
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction; when this returns, what it did survives a power cut."""
-        return self._writer.submit(self._transact, work).result() if self._writer else self._transact(work)
+        if self._writer is None:
+            return self._transact(work)
+        if threading.current_thread().name.startswith(_WRITER):
+            raise RuntimeError("a write inside a write would wait for itself")
+        return self._writer.submit(self._transact, work).result()
 
     def _transact(self, work: Callable[[Connection], T]) -> T:
         with self._connect(self._writing) as connection:
@@ -56,9 +64,45 @@ class Database:
 
     @contextmanager
     def _connect(self, engine: Engine) -> Iterator[Connection]:
-        connection = open_connection(engine)
-        with connection, connection.begin():
+        try:
+            with engine.connect() as connection, connection.begin():
+                yield connection
+        except (DatabaseError, PoolTimeout) as error:  # away, full, locked, no rights: what was begun is undone
+            if isinstance(error, IntegrityError | DataError):
+                raise  # ours to prevent, or the caller's race
+            reason = str(getattr(error, "orig", error)).strip().splitlines()[0]
+            raise DatabaseUnusable(f"the database {_describe(engine.url)} cannot be used now: {reason}") from error
+
+    def migrate(self, work: Callable[[Connection], T]) -> T:
+        """Like `write`, but a table may be rebuilt: SQLite would take that for a deletion and follow every cascade."""
+        if not self.is_sqlite:
+            return self.write(work)
+        engine = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE", pool_size=1, writes=True)
+        event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA foreign_keys = OFF"))
+
+        def checked(connection: Connection) -> T:
+            result = work(connection)
+            orphans = connection.execute(text("PRAGMA foreign_key_check")).all()
+            if orphans:
+                raise DatabaseUnusable(
+                    f"the upgrade would leave {len(orphans)} rows without their parents; nothing changed"
+                )
+            return result
+
+        try:
+            with self._connect(engine) as connection:
+                return checked(connection)
+        finally:
+            engine.dispose()
+
+    @contextmanager
+    def raw(self) -> Iterator[sqlite3.Connection]:
+        """A SQLite connection outside the pool and outside transactions, for `PRAGMA data_version`."""
+        connection = sqlite3.connect(self._reading.url.database or "", isolation_level=None, check_same_thread=False)
+        try:
             yield connection
+        finally:
+            connection.close()
 
     def close(self) -> None:
         if self._writer:
@@ -67,30 +111,23 @@ class Database:
         self._reading.dispose()
 
 
-def open_connection(engine: Engine) -> Connection:
-    try:
-        return engine.connect()
-    except OperationalError as error:
-        reason = str(error.orig).strip().splitlines()[0]
-        where = engine.url.render_as_string(hide_password=True)
-        raise DatabaseUnusable(f"cannot open the database {where}: {reason}") from error
-
-
-def _sqlite_engine(url: str, *, begin: str, pool_size: int, query_only: bool) -> Engine:
+def _sqlite_engine(url: str, *, begin: str, pool_size: int, writes: bool) -> Engine:
     engine = create_engine(
         url,
         poolclass=QueuePool,
         pool_size=pool_size,
         max_overflow=0,
+        hide_parameters=True,
         connect_args={"check_same_thread": False, "timeout": BUSY_MS / 1000, "isolation_level": None},
     )
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
-        connection.execute("PRAGMA journal_mode = WAL")
+        if writes:
+            _use_wal(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute(f"PRAGMA query_only = {'ON' if query_only else 'OFF'}")
+        connection.execute(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
@@ -98,3 +135,24 @@ def _sqlite_engine(url: str, *, begin: str, pool_size: int, query_only: bool) ->
         connection.execute(text(begin))
 
     return engine
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """The busy timeout does not cover this switch; when several processes meet a new file, one switches it."""
+    deadline = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _describe(url: URL) -> str:
+    """Which database it is, without anything that might be a secret."""
+    return (
+        str(url.database) if url.drivername.startswith("sqlite") else f"{url.database} on {url.host or 'local socket'}"
+    )

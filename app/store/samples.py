@@ -1,46 +1,67 @@
 """Samples and the jobs that evaluate them, added a whole step at a time."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from app.store.clock import database_now
-from app.store.tables import jobs, objectives, sample_values, samples, studies
+from app.store.tables import jobs, objectives, sample_values, samples, steps, studies
 
 
 @dataclass(frozen=True, slots=True)
 class NewSample:
-    """One point x and the objectives (ids) that it is wanted on; `open` also counts those that come with a run."""
+    """One point x and the objectives (ids, those with jobs of their own) that it is wanted on."""
 
     x: Sequence[float]
     objectives: tuple[int, ...]
     full: bool
-    open: int
 
 
-def add_samples(connection: Connection, study: int, wanted: Sequence[NewSample], step: int | None = None) -> list[int]:
-    """Store samples with their ready jobs and count both; a constant number of statements. Locks the study first."""
+def add_samples(
+    connection: Connection,
+    study: int,
+    wanted: Sequence[NewSample],
+    *,
+    also: Mapping[int, Sequence[int]] | None = None,
+    step: int | None = None,
+    number: int = 0,
+) -> list[int]:
+    """Store samples with their ready jobs and count both; a constant number of statements. Locks the study first.
+
+    `also`: the objectives that come with each objective's run. `number`: of the search step that asks.
+    """
     if not wanted:
         return []
+    guests = also or {}
     full = sum(sample.full for sample in wanted)
     connection.execute(update(studies).where(studies.c.id == study).values(planned_full=studies.c.planned_full + full))
     shared = {"study_id": study, "step_id": step}
     ids = list(
         connection.scalars(
             insert(samples).values(created_at=database_now()).returning(samples.c.id, sort_by_parameter_order=True),
-            [{**shared, "x": list(sample.x), "full": sample.full, "open": sample.open} for sample in wanted],
+            [
+                {
+                    **shared,
+                    "x": list(sample.x),
+                    "full": sample.full,
+                    "open": sum(1 + len(guests.get(objective, ())) for objective in sample.objectives),
+                }
+                for sample in wanted
+            ],
         )
     )
     rows = [
-        {"study_id": study, "objective_id": objective, "sample_id": id_, "cheap_only": not sample.full}
+        {"study_id": study, "objective_id": objective, "sample_id": id_, "cheap_only": not sample.full, "step": number}
         for id_, sample in zip(ids, wanted, strict=True)
         for objective in sample.objectives
     ]
     connection.execute(insert(jobs), rows)
     created = Counter(row["objective_id"] for row in rows)
     opened = Counter(row["objective_id"] for row in rows if not row["cheap_only"])
+    for objective in list(created):
+        created.update(dict.fromkeys(guests.get(objective, ()), created[objective]))
     connection.execute(
         update(objectives)
         .where(objectives.c.id == bindparam("objective"))
@@ -74,3 +95,61 @@ def values_in_order(connection: Connection, study: int) -> list[Learnt]:
     )
     rows = connection.execute(query)
     return [Learnt(row.id, row.x, row.name, row.value, row.failure) for row in rows]
+
+
+def last_durations(connection: Connection, objective: int, count: int) -> list[float]:
+    """How long the latest evaluations of an objective took, newest first."""
+    query = (
+        select(sample_values.c.duration_s)
+        .where(sample_values.c.objective_id == objective, sample_values.c.duration_s.is_not(None))
+        .order_by(sample_values.c.seq.desc())
+        .limit(count)
+    )
+    return list(connection.execute(query).scalars())
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A sample, and the step that asked for it (None: imported)."""
+
+    id: int
+    x: list[float]
+    full: bool
+    kind: str | None
+    number: int | None
+    objective: int | None
+
+
+def samples_of(connection: Connection, study: int) -> list[Origin]:
+    query = (
+        select(samples.c.id, samples.c.x, samples.c.full, steps.c.kind, steps.c.number, steps.c.objective)
+        .outerjoin(steps, steps.c.id == samples.c.step_id)
+        .where(samples.c.study_id == study)
+        .order_by(samples.c.id)
+    )
+    return [Origin(r.id, r.x, r.full, r.kind, r.number, r.objective) for r in connection.execute(query)]
+
+
+def jobs_of(connection: Connection, study: int) -> list[tuple[int, int]]:
+    """Which samples are wanted on which objectives: (sample, objective)."""
+    query = select(jobs.c.sample_id, jobs.c.objective_id).where(jobs.c.study_id == study).order_by(jobs.c.id)
+    return [(row.sample_id, row.objective_id) for row in connection.execute(query)]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    seq: int
+    sample: int
+    objective: int
+    value: float | None
+    failure: str | None
+
+
+def outcomes_until(connection: Connection, study: int, seq: int) -> list[Outcome]:
+    """The prefix of the study's sequence, values and failures for good."""
+    v = sample_values.c
+    query = select(v.seq, v.sample_id, v.objective_id, v.value, v.failure).where(v.study_id == study, v.seq <= seq)
+    return [
+        Outcome(row.seq, row.sample_id, row.objective_id, row.value, row.failure)
+        for row in connection.execute(query.order_by(v.seq))
+    ]

@@ -23,6 +23,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     literal_column,
     text,
 )
@@ -37,7 +38,7 @@ metadata = MetaData(
         "ck": "ck_%(table_name)s_%(constraint_name)s",
     }
 )
-Document = JSON().with_variant(JSONB(), "postgresql")
+Document = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 # SQLite numbers rows by itself only in a column that is exactly INTEGER.
 Id = BigInteger().with_variant(Integer(), "sqlite")
 
@@ -69,8 +70,11 @@ studies = Table(
     _count("planned_full"),
     _count("settled_full"),
     _count("step"),
+    # Set by a stop that asks workers to give up what runs.
+    Column("cancel_running", Boolean, nullable=False, server_default=false()),
     Column("created_at", Double, nullable=False),
     Column("finished_at", Double),
+    Column("ending", Text),
     UniqueConstraint("name"),
     CheckConstraint("phase IN ('initial', 'search', 'finished')", name="phase"),
     CheckConstraint("state IN ('active', 'paused')", name="state"),
@@ -90,6 +94,10 @@ objectives = Table(
     Column("same_run_as", Id, ForeignKey("objectives.id", ondelete="CASCADE")),
     Column("lease_s", Double, nullable=False),
     Column("timeout_s", Double),
+    # Evaluations of this objective that fit into one of the slowest: declared, or measured when a step became due.
+    Column("ratio", Double, nullable=False, server_default=text("1")),
+    # Fixed when search begins; null before.
+    Column("cheap", Boolean),
     _count("created"),
     _count("done"),
     _count("failed"),
@@ -116,6 +124,8 @@ steps = Table(
     # The prefix of the study's sequence that the step reads, however late a planner wakes.
     Column("due_seq", BigInteger, nullable=False),
     Column("due_at", Double, nullable=False),
+    # What else it depends on, as it was then: size, budget, ratios, which objectives are cheap.
+    Column("inputs", Document, nullable=False),
     Column("claim", String(32)),
     Column("claim_expires_at", Double),
     _count("faults"),
@@ -124,7 +134,7 @@ steps = Table(
     Column("done_at", Double),
     Column("record", Document),
     UniqueConstraint("study_id", "kind", "objective", "number"),
-    CheckConstraint("kind IN ('initial', 'stream', 'search')", name="kind"),
+    CheckConstraint("kind IN ('initial', 'stream', 'search', 'closing')", name="kind"),
     CheckConstraint("state IN ('due', 'done')", name="state"),
     CheckConstraint("(kind = 'stream') = (objective >= 0)", name="objective_of_streams_only"),
     Index("ix_steps_due", "due_at", postgresql_where=text("state = 'due'"), sqlite_where=text("state = 'due'")),
@@ -159,10 +169,12 @@ sample_values = Table(
     _reference("objective_id", objectives),
     Column("value", Double),
     Column("failure", String(20)),
+    Column("duration_s", Double),
     Column("at", Double, nullable=False),
     CheckConstraint("(value IS NULL) <> (failure IS NULL)", name="value_or_failure"),
     CheckConstraint("failure IN ('infeasible', 'error', 'infrastructure', 'lost')", name="failure"),
     Index("ix_sample_values_sample_id_objective_id", "sample_id", "objective_id"),
+    Index("ix_sample_values_objective_id_seq", "objective_id", "seq"),
     Index(
         "uq_sample_values_one_value",
         "sample_id",
@@ -180,6 +192,9 @@ workers = Table(
     Column("name", String(200), nullable=False),
     Column("first_seen_at", Double, nullable=False),
     Column("last_seen_at", Double, nullable=False),
+    # What it asked for last.
+    Column("studies", Document, nullable=False),
+    Column("objectives", Document, nullable=False),
     UniqueConstraint("name"),
     sqlite_autoincrement=True,
 )
@@ -198,6 +213,8 @@ jobs = Table(
     _reference("objective_id", objectives),
     _reference("sample_id", samples),
     Column("cheap_only", Boolean, nullable=False),
+    # The search step that asked for it, 0 in the initial phase: a cheap-only job of an older one is overtaken.
+    _count("step"),
     Column("state", String(10), nullable=False, server_default="ready"),
     # Set while a returned job backs off; cleared when its time has come, so that the queue's head is always free.
     Column("ready_at", Double),
@@ -251,4 +268,14 @@ events = Table(
     Column("at", Double, nullable=False),
     Column("kind", String(20), nullable=False),
     Column("body", Document, nullable=False),
+)
+
+# One row: when an API server was last there. A gap is an outage, in which workers could give no sign of life.
+pulse = Table(
+    "pulse",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("seen_at", Double, nullable=False),
+    Column("resumed_at", Double, nullable=False),
+    CheckConstraint("id = 1", name="one_row"),
 )

@@ -1,264 +1,311 @@
-"""A job's transitions, each one compare-and-set statement. Lock order: study, then jobs; leasing locks no study."""
+"""A job's transitions. Each is compare-and-set; all but leasing happen under the study's lock.
 
-import json
+Lock order: study, then jobs by id. Leasing locks no study.
+"""
+
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    ColumnElement,
-    Connection,
-    Integer,
-    Row,
-    Select,
-    bindparam,
-    column,
-    exists,
-    func,
-    insert,
-    select,
-    true,
-    tuple_,
-    update,
-)
-from sqlalchemy.sql.dml import ReturningUpdate
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
-from app.store.clock import database_now, new_lease
+from app.errors import StateChanged
+from app.store.clock import database_now
 from app.store.tables import READY, attempts, events, jobs, objectives, sample_values, samples, studies
 
+UNSETTLED = ("ready", "leased")
+COUNTED = ("done", "failed", "superseded")
+
 
 @dataclass(frozen=True, slots=True)
-class Lease:
-    """A job handed to a worker until a deadline."""
+class JobRow:
+    """A job as it is in the database, read under the study's lock."""
 
-    job: int
-    lease: str
-    study: int
+    id: int
     objective: int
     sample: int
-    attempt: int
-    expires_at: float
-    x: list[float]
+    cheap_only: bool
+    step: int
+    state: str
+    lease: str | None
+    attempts: int
+    errors: int
+    losses: int
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a worker says of its lease: a value, or a failure for good."""
+class Change:
+    """A job's next state; what is not said becomes empty."""
 
-    job: int
+    job: JobRow
+    state: str
+    lease: str | None = None
+    lease_s: float | None = None  # a lease runs so long from now
+    backoff_s: float | None = None  # a job returned to ready may be leased again after so long
+    errors: int = 0
+    losses: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A value of a sample's objective, or a failure for good: what takes a number of the study's sequence."""
+
+    sample: int
+    objective: int
+    value: float | None = None
+    failure: str | None = None
+    duration_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an attempt ended; `outcome` None opens it again."""
+
     lease: str
+    outcome: str | None
     value: float | None = None
     failure: str | None = None
     message: str | None = None
     duration_s: float | None = None
     details: dict[str, Any] | None = None
 
-    @property
-    def state(self) -> str:
-        return "failed" if self.failure else "done"
+
+@dataclass(slots=True)
+class Ledger:
+    """All that one transaction changes in one study, to be written in a constant number of statements."""
+
+    changes: list[Change] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+    endings: list[Ending] = field(default_factory=list)
+    events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # besides those of the results
 
 
-def lease(connection: Connection, queues: Sequence[int], worker: int, limit: int) -> list[Lease]:
-    """ready -> leased: up to `limit` jobs from the heads of the queues (objective ids), in the order given."""
-    sqlite = connection.dialect.name == "sqlite"
-    given = json.dumps(list(queues)) if sqlite else list(queues)
-    statement = TAKE_HEADS_SQLITE if sqlite else TAKE_HEADS_POSTGRESQL
-    taken = connection.execute(statement, {"queues": given, "limit": limit}).all()
-    if not taken:
-        return []
-    connection.execute(
-        insert(attempts).values(worker_id=worker, leased_at=database_now()),
-        [{"job_id": row.id, "number": row.attempts, "lease": row.lease} for row in taken],
+def lock_study(connection: Connection, study: int) -> Row[Any] | None:
+    """The study's row, locked; None if it is gone."""
+    return connection.execute(select(studies).where(studies.c.id == study).with_for_update()).one_or_none()
+
+
+def lock_jobs(connection: Connection, ids: Sequence[int]) -> dict[int, JobRow]:
+    query = select(jobs).where(jobs.c.id.in_(ids)).order_by(jobs.c.id).with_for_update()
+    return {row.id: job_row(row) for row in connection.execute(query)}
+
+
+def job_row(row: Row[Any]) -> JobRow:
+    return JobRow(
+        id=row.id,
+        objective=row.objective_id,
+        sample=row.sample_id,
+        cheap_only=row.cheap_only,
+        step=row.step,
+        state=row.state,
+        lease=row.lease,
+        attempts=row.attempts,
+        errors=row.errors,
+        losses=row.losses,
     )
-    wanted = {row.sample_id for row in taken}
-    x = {row.id: row.x for row in connection.execute(select(samples.c.id, samples.c.x).where(samples.c.id.in_(wanted)))}
-    return [
-        Lease(
-            job=row.id,
-            lease=row.lease,
-            study=row.study_id,
-            objective=row.objective_id,
-            sample=row.sample_id,
-            attempt=row.attempts,
-            expires_at=row.expires_at,
-            x=x[row.sample_id],
+
+
+def write(connection: Connection, study: int, ledger: Ledger, also: dict[int, list[int]]) -> None:
+    """Write a ledger of the locked study. `also`: the objectives that come with each objective's run."""
+    _change_jobs(connection, ledger.changes)
+    _end_attempts(connection, ledger.endings)
+    _record(connection, study, ledger)
+    settled = _count(connection, ledger, also)
+    numbers = len(ledger.results) + len(ledger.events)
+    if numbers or settled:
+        connection.execute(
+            update(studies)
+            .where(studies.c.id == study)
+            .values(sequence=studies.c.sequence + numbers, settled_full=studies.c.settled_full + settled)
         )
-        for row in sorted(taken, key=lambda row: row.id)
+
+
+def _change_jobs(connection: Connection, changes: Sequence[Change]) -> None:
+    if not changes:
+        return
+    result = connection.execute(
+        _CHANGE_JOB,
+        [
+            {
+                "job": one.job.id,
+                "was": one.job.state,
+                "was_attempts": one.job.attempts,
+                "becomes": one.state,
+                "holds": one.lease,
+                "for_s": one.lease_s,
+                "after_s": one.backoff_s,
+                "now_errors": one.errors,
+                "now_losses": one.losses,
+            }
+            for one in sorted(changes, key=lambda one: one.job.id)
+        ],
+    )
+    if result.rowcount != len(changes):  # cannot be under the locks; if it is, nothing of this may be written
+        raise StateChanged(f"{len(changes) - result.rowcount} jobs changed while they were being settled")
+
+
+_CHANGE_JOB = (
+    update(jobs)
+    .where(
+        jobs.c.id == bindparam("job"),
+        jobs.c.state == bindparam("was"),
+        jobs.c.attempts == bindparam("was_attempts"),
+    )
+    .values(
+        state=bindparam("becomes"),
+        lease=bindparam("holds"),
+        expires_at=database_now() + bindparam("for_s"),  # null without a lease
+        ready_at=database_now() + bindparam("after_s"),
+        errors=bindparam("now_errors"),
+        losses=bindparam("now_losses"),
+    )
+)
+
+_END_ATTEMPT = (
+    update(attempts)
+    .where(attempts.c.lease == bindparam("token"))
+    .values(
+        ended_at=bindparam("over") * database_now(),  # null while it runs
+        outcome=bindparam("how"),
+        value=bindparam("told"),
+        failure=bindparam("kind"),
+        message=bindparam("words"),
+        duration_s=bindparam("took"),
+        details=bindparam("more"),
+    )
+)
+
+
+def _end_attempts(connection: Connection, endings: Sequence[Ending]) -> None:
+    if endings:
+        connection.execute(
+            _END_ATTEMPT,
+            [
+                {
+                    "token": one.lease,
+                    "over": None if one.outcome is None else 1.0,
+                    "how": one.outcome,
+                    "told": one.value,
+                    "kind": one.failure,
+                    "words": one.message,
+                    "took": one.duration_s,
+                    "more": one.details,
+                }
+                for one in endings
+            ],
+        )
+
+
+def _record(connection: Connection, study: int, ledger: Ledger) -> None:
+    """Number the results, then the other events, from where the study's sequence stands."""
+    if not ledger.results and not ledger.events:
+        return
+    sequence: int = connection.execute(select(studies.c.sequence).where(studies.c.id == study)).scalar_one()
+    numbered = list(enumerate(ledger.results, sequence + 1))
+    if numbered:
+        connection.execute(
+            insert(sample_values).values(study_id=study, at=database_now()),
+            [
+                {
+                    "seq": seq,
+                    "sample_id": one.sample,
+                    "objective_id": one.objective,
+                    "value": one.value,
+                    "failure": one.failure,
+                    "duration_s": one.duration_s,
+                }
+                for seq, one in numbered
+            ],
+        )
+    rows: list[dict[str, Any]] = [
+        {
+            "seq": seq,
+            "kind": "failed" if one.failure else "done",
+            "body": {"sample": one.sample, "objective": one.objective},
+        }
+        for seq, one in numbered
     ]
+    others = enumerate(ledger.events, sequence + len(numbered) + 1)
+    rows += [{"seq": seq, "kind": kind, "body": body} for seq, (kind, body) in others]
+    connection.execute(insert(events).values(study_id=study, at=database_now()), rows)
 
 
-# Written into the statement, not bound: a plan for any limit expects many rows, and then scans instead of seeking.
-_LIMIT = bindparam("limit", 1, Integer, literal_execute=True)
+def _count(connection: Connection, ledger: Ledger, also: dict[int, list[int]]) -> int:
+    """Keep the counters of objectives and samples; answers by how many the settled full samples grow."""
+    deltas: dict[int, Counter[str]] = {}
+    opened: Counter[int] = Counter()
+    for one in ledger.changes:
+        job, more = one.job, (one.state in UNSETTLED) - (one.job.state in UNSETTLED)
+        guests = also.get(job.objective, [])
+        opened[job.sample] += more * (1 + len(guests))
+        delta = deltas.setdefault(job.objective, Counter())
+        delta["open_full"] += 0 if job.cheap_only else more
+        delta[job.state] -= 1
+        delta[one.state] += 1
+        for guest in guests:  # what it left behind; where it arrives, done or failed, its own result says
+            delta = deltas.setdefault(guest, Counter())
+            delta[job.state] -= job.state in ("failed", "superseded")
+            delta[one.state] += one.state == "superseded"
+    guests_of_all = {guest for guests in also.values() for guest in guests}
+    for result in ledger.results:
+        if result.objective in guests_of_all:
+            deltas.setdefault(result.objective, Counter())["failed" if result.failure else "done"] += 1
+    _count_objectives(connection, deltas)
+    return _count_samples(connection, {sample: by for sample, by in opened.items() if by})
 
 
-def _head(queue: ColumnElement[int]) -> Select[int]:
-    """The first jobs of one queue: an index seek, whatever the queue's length."""
-    job = jobs.alias("job")
-    return (
-        select(job.c.id)
-        .where(job.c.objective_id == queue, job.c.state == READY, job.c.ready_at.is_(None))
-        .order_by(job.c.cheap_only, job.c.id)
-        .limit(_LIMIT)
-        .with_for_update(skip_locked=True)
-    )
-
-
-def _heads_postgresql() -> Select[int]:
-    queue = func.unnest(bindparam("queues", None, ARRAY(BigInteger))).table_valued("id", name="queue").render_derived()
-    head = _head(queue.c.id).lateral("head")
-    return select(head.c.id).select_from(queue.join(head, true())).limit(_LIMIT)
-
-
-def _heads_sqlite() -> Select[int]:
-    # SQLite knows no LATERAL, but the arguments of a table-valued function may refer to the tables before it.
-    queue = func.json_each(bindparam("queues", None)).table_valued(column("value", BigInteger), name="queue")
-    ids = select(func.json_group_array(_head(queue.c.value).correlate(queue).subquery().c.id)).scalar_subquery()
-    head = func.json_each(ids.correlate(queue)).table_valued(column("value", BigInteger), name="head")
-    return select(head.c.value).select_from(queue.join(head, true())).limit(_LIMIT)
-
-
-def _take(heads: Select[int]) -> ReturningUpdate[Any]:
-    """One statement that leases these jobs, if nobody has and nobody paused their study meanwhile."""
-    # As a CTE the heads are chosen once; a planner might repeat a mere subquery, and lock other jobs each time.
-    chosen = heads.cte("chosen")
-    patience = select(objectives.c.lease_s).where(objectives.c.id == jobs.c.objective_id).scalar_subquery()
-    return (
-        update(jobs)
-        .where(jobs.c.id.in_(select(chosen)), jobs.c.state == "ready")
-        .where(exists().where(studies.c.id == jobs.c.study_id, studies.c.state == "active"))
-        .values(
-            state="leased",
-            lease=new_lease(),
-            leased_at=database_now(),
-            expires_at=database_now() + patience,
-            attempts=jobs.c.attempts + 1,
+def _count_objectives(connection: Connection, deltas: dict[int, Counter[str]]) -> None:
+    names = (*COUNTED, "open_full")
+    moved = {objective: delta for objective, delta in deltas.items() if any(delta[name] for name in names)}
+    if moved:
+        connection.execute(
+            update(objectives)
+            .where(objectives.c.id == bindparam("objective"))
+            .values({name: objectives.c[name] + bindparam(f"by_{name}") for name in names}),
+            [{"objective": o, **{f"by_{name}": moved[o][name] for name in names}} for o in sorted(moved)],
         )
-        .returning(
-            jobs.c.id,
-            jobs.c.lease,
-            jobs.c.study_id,
-            jobs.c.objective_id,
-            jobs.c.sample_id,
-            jobs.c.attempts,
-            jobs.c.expires_at,
-        )
-    )
 
 
-TAKE_HEADS_POSTGRESQL = _take(_heads_postgresql())
-TAKE_HEADS_SQLITE = _take(_heads_sqlite())
-
-
-def settle(connection: Connection, told: Sequence[Told]) -> set[str]:
-    """leased -> done | failed for the leases that are current; answers which were. A constant number of statements."""
-    by_job = {one.job: one for one in told}
-    owners = connection.execute(select(jobs.c.id, jobs.c.study_id).where(jobs.c.id.in_(by_job))).all()
-    settled: set[str] = set()
-    for study in sorted({owner.study_id for owner in owners}):
-        settled |= _settle_study(connection, study, [by_job[owner.id] for owner in owners if owner.study_id == study])
-    return settled
-
-
-def _settle_study(connection: Connection, study: int, told: Sequence[Told]) -> set[str]:
-    sequence: int = connection.scalars(select(studies.c.sequence).where(studies.c.id == study).with_for_update()).one()
-    rows = [row for state in ("done", "failed") for row in _end_leases(connection, told, state)]
-    by_job = {one.job: one for one in told}
-    ends = [(row, by_job[row.id]) for row in sorted(rows, key=lambda row: row.id)]
-    if not ends:
-        return set()
-    _record(connection, study, sequence, ends)
-    finished = _count(connection, ends)
+def _count_samples(connection: Connection, opened: dict[int, int]) -> int:
+    if not opened:
+        return 0
+    before = _settled_full(connection, opened)
     connection.execute(
-        update(studies)
-        .where(studies.c.id == study)
-        .values(sequence=sequence + len(ends), settled_full=studies.c.settled_full + finished)
+        update(samples).where(samples.c.id == bindparam("sample")).values(open=samples.c.open + bindparam("more")),
+        [{"sample": sample, "more": by} for sample, by in sorted(opened.items())],
     )
-    return {one.lease for _, one in ends}
+    return _settled_full(connection, opened) - before
 
 
-def _end_leases(connection: Connection, told: Sequence[Told], state: str) -> Sequence[Row[Any]]:
-    current = [(one.job, one.lease) for one in told if one.state == state]
-    if not current:
-        return []
-    return connection.execute(
-        update(jobs)
-        .where(tuple_(jobs.c.id, jobs.c.lease).in_(current), jobs.c.state == "leased")
-        .values(state=state, lease=None, expires_at=None)
-        .returning(jobs.c.id, jobs.c.sample_id, jobs.c.objective_id, jobs.c.cheap_only)
-    ).all()
+def _settled_full(connection: Connection, ids: dict[int, int]) -> int:
+    query = select(func.count()).where(samples.c.id.in_(ids), samples.c.full, samples.c.open == 0)
+    return connection.execute(query).scalar_one()
 
 
-def _record(connection: Connection, study: int, sequence: int, ends: Sequence[tuple[Row[Any], Told]]) -> None:
-    numbered = [(sequence + 1 + offset, row, one) for offset, (row, one) in enumerate(ends)]
-    connection.execute(
-        insert(sample_values).values(study_id=study, at=database_now()),
-        [
-            {
-                "seq": seq,
-                "sample_id": row.sample_id,
-                "objective_id": row.objective_id,
-                "value": one.value,
-                "failure": one.failure,
-            }
-            for seq, row, one in numbered
-        ],
-    )
-    connection.execute(
-        insert(events).values(study_id=study, at=database_now()),
-        [{"seq": seq, "kind": one.state, "body": {"job": row.id}} for seq, row, one in numbered],
-    )
-    connection.execute(
-        update(attempts)
-        .where(attempts.c.lease == bindparam("token"))
-        .values(
-            ended_at=database_now(),
-            outcome=bindparam("state"),
-            value=bindparam("told"),
-            failure=bindparam("kind"),
-            message=bindparam("text"),
-            duration_s=bindparam("took"),
-            details=bindparam("more"),
-        ),
-        [
-            {
-                "token": one.lease,
-                "state": one.state,
-                "told": one.value,
-                "kind": one.failure,
-                "text": one.message,
-                "took": one.duration_s,
-                "more": one.details,
-            }
-            for _, _, one in numbered
-        ],
-    )
+def ready_jobs(connection: Connection, study: int, *, only_cheap: bool) -> list[JobRow]:
+    """The study's ready jobs, locked: those at the queues' heads and those that back off."""
+    queues = select(objectives.c.id).where(objectives.c.study_id == study)
+    found: list[JobRow] = []
+    for waiting in (jobs.c.ready_at.is_(None), jobs.c.ready_at.is_not(None)):  # one index each
+        query = select(jobs).where(jobs.c.objective_id.in_(queues), jobs.c.state == READY, waiting)
+        query = query.where(jobs.c.cheap_only) if only_cheap else query
+        found += [job_row(row) for row in connection.execute(query.order_by(jobs.c.id).with_for_update())]
+    return found
 
 
-def _count(connection: Connection, ends: Sequence[tuple[Row[Any], Told]]) -> int:
-    """Keep the counters; answers how many full samples are settled by this."""
-    done = Counter(row.objective_id for row, one in ends if one.state == "done")
-    failed = Counter(row.objective_id for row, one in ends if one.state == "failed")
-    full = Counter(row.objective_id for row, _ in ends if not row.cheap_only)
-    connection.execute(
-        update(objectives)
-        .where(objectives.c.id == bindparam("objective"))
-        .values(
-            done=objectives.c.done + bindparam("more_done"),
-            failed=objectives.c.failed + bindparam("more_failed"),
-            open_full=objectives.c.open_full - bindparam("less_full"),
-        ),
-        [
-            {"objective": o, "more_done": done[o], "more_failed": failed[o], "less_full": full[o]}
-            for o in sorted(done | failed)
-        ],
-    )
-    closed = Counter(row.sample_id for row, _ in ends)
-    connection.execute(
-        update(samples).where(samples.c.id == bindparam("sample")).values(open=samples.c.open - bindparam("less")),
-        [{"sample": sample, "less": less} for sample, less in sorted(closed.items())],
-    )
-    settled = select(func.count()).where(samples.c.id.in_(closed), samples.c.full, samples.c.open == 0)
-    return connection.execute(settled).scalar_one()
+def failed_jobs(connection: Connection, study: int, queues: Sequence[int]) -> list[JobRow]:
+    """The study's failed jobs of these objectives, locked. Reads all its jobs: for people, not for workers."""
+    query = select(jobs).where(jobs.c.study_id == study, jobs.c.objective_id.in_(queues), jobs.c.state == "failed")
+    return [job_row(row) for row in connection.execute(query.order_by(jobs.c.id).with_for_update())]
+
+
+def superseded(found: Sequence[JobRow]) -> list[Change]:
+    return [Change(job, "superseded", errors=job.errors, losses=job.losses) for job in found]
+
+
+def ripen(connection: Connection) -> int:
+    """Put jobs whose back-off is over at the queues' disposal; answers how many."""
+    over = (jobs.c.state == READY, jobs.c.ready_at.is_not(None), jobs.c.ready_at <= database_now())
+    found = select(jobs.c.id).where(*over).with_for_update(skip_locked=True).cte("found")  # waits for nobody
+    return connection.execute(update(jobs).where(jobs.c.id.in_(select(found))).values(ready_at=None)).rowcount

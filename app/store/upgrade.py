@@ -1,5 +1,6 @@
 """Bring a database to the newest schema, and say whether it is there."""
 
+from functools import cache
 from pathlib import Path
 
 from alembic import command
@@ -26,6 +27,7 @@ def _config(connection: Connection | None = None) -> Config:
     return config
 
 
+@cache
 def head() -> str:
     revision = ScriptDirectory.from_config(_config()).get_current_head()
     assert revision is not None  # noqa: S101  (the project ships its migrations)
@@ -44,15 +46,26 @@ def upgrade(database: Database) -> tuple[str | None, str]:
         if not database.is_sqlite:  # BEGIN IMMEDIATE is SQLite's lock
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _UPGRADE_LOCK})
         before = MigrationContext.configure(connection).get_current_revision()
+        _refuse_newer(before)
         command.upgrade(_config(connection), "head")
         return before, head()
 
-    return database.write(work)
+    return database.migrate(work)
+
+
+def _refuse_newer(current: str | None) -> None:
+    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
+    if current is not None and current not in known:
+        raise DatabaseBehind(
+            f"the database is at schema {current}, which this version ({head()}) does not know:"
+            " it was made by a newer Counterpoise; upgrade the program"
+        )
 
 
 def require_head(database: Database) -> None:
     current = revision(database)
     if current != head():
+        _refuse_newer(current)
         raise DatabaseBehind(
             f"the database is at schema {current or 'none'}, this version needs {head()}; run: counterpoise migrate"
         )

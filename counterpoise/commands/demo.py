@@ -12,7 +12,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def demo(
-    samples: Annotated[int, typer.Option(min=1, max=10_000, help="How many samples to evaluate.")] = 12,
+    samples: Annotated[int, typer.Option(min=2, max=1000, help="How many samples to evaluate.")] = 12,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Evaluate a Latin-hypercube design of a small wing on the embedded database and print it.

@@ -15,6 +15,7 @@ Url = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     app.command()(serve)
+    app.command()(planner)
     app.command()(migrate)
 
 
@@ -24,12 +25,24 @@ def serve(
         int | None, typer.Option(help="Port to listen on, 0 for any [COUNTERPOISE_PORT, else 8000]")
     ] = None,
     database_url: Url = None,
+    planner: Annotated[bool, typer.Option("--planner/--no-planner", help="Run a planner beside the server.")] = True,
 ) -> None:
     """Run the server. SQLite databases are made and upgraded as needed.
 
     Example: [bold]counterpoise serve --port 8000 --database-url sqlite:///counterpoise.db[/bold]
     """
-    _run("serve", host=host, port=port, database_url=database_url)
+    _run("serve", {"with_planner": planner}, host=host, port=port, database_url=database_url)
+
+
+def planner(
+    database_url: Url = None,
+    with_parent: Annotated[bool, typer.Option(hidden=True, help="End when standard input ends.")] = False,
+) -> None:
+    """Run a planner: it fits models, plans steps and lets leases expire. Any number of them may run.
+
+    Example: [bold]counterpoise planner --database-url postgresql://me@localhost/counterpoise[/bold]
+    """
+    _run("plan", {"with_parent": with_parent}, database_url=database_url)
 
 
 def migrate(
@@ -39,7 +52,7 @@ def migrate(
 
     Example: [bold]counterpoise migrate --database-url postgresql://me@localhost/counterpoise[/bold]
     """
-    before, after = _run("migrate", database_url=database_url)
+    before, after = _run("migrate", {}, database_url=database_url)
     if as_json:
         typer.echo(json.dumps({"before": before, "after": after}))
     else:
@@ -47,14 +60,14 @@ def migrate(
         Console().print(f"database: {words}", highlight=False)
 
 
-def _run(function: str, **options: Any) -> Any:
+def _run(function: str, arguments: dict[str, Any], **options: Any) -> Any:
     require("sqlalchemy", "The server", "server")
     from app import main
     from app.errors import CounterpoiseError, SettingsInvalid
     from app.settings import load_settings
 
     try:
-        return getattr(main, function)(load_settings(**options))
+        return getattr(main, function)(load_settings(**options), **arguments)
     except SettingsInvalid as error:
         fail(str(error), WRONG_USAGE)
     except CounterpoiseError as error:

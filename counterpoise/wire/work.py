@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 FailureKind = Literal["infeasible", "error", "infrastructure"]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Token = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
-Id = Annotated[int, Field(ge=1, le=2**53)]
+Id = Annotated[int, Field(ge=1, le=2**53, strict=True)]
+Value = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 MOST_TELLS = 256
 
 
@@ -69,10 +70,10 @@ class Failure(Request):
 class Tell(Request):
     job: Id
     lease: Token
-    value: FiniteFloat | None = None
+    value: Value | None = None
     failure: Failure | None = None
-    also: dict[str, FiniteFloat] = Field({}, description="values of the objectives that the job listed in `also`")
-    duration_s: FiniteFloat | None = Field(None, ge=0, description="how long the evaluation took, by a monotonic clock")
+    also: dict[str, Value] = Field({}, description="values of the objectives that the job listed in `also`")
+    duration_s: Value | None = Field(None, ge=0, description="how long the evaluation took, by a monotonic clock")
     metadata: dict[str, Any] | None = Field(None, description="anything worth keeping; up to 20,000 characters of JSON")
 
     @model_validator(mode="after")

@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 import structlog
@@ -12,6 +13,8 @@ from fastapi.testclient import TestClient
 from pydantic import BaseModel, Field
 from sqlalchemy import text
 
+from app import errors
+from app.api.problems import FRAMEWORK, STATUS
 from app.logs import configure_logs
 from app.main import create_app
 from app.settings import Settings, load_settings
@@ -37,7 +40,7 @@ def client(settings: Settings) -> Iterator[TestClient]:
         return part
 
     @app.post("/swallow")
-    async def swallow(body: dict[str, object] = Body(...)) -> int:
+    async def swallow(body: Annotated[dict[str, object], Body()]) -> int:
         return len(body)
 
     @app.get("/broken")
@@ -58,7 +61,7 @@ def test_alive_and_ready(client: TestClient) -> None:
 
 def test_not_ready_when_the_schema_is_another(client: TestClient, settings: Settings) -> None:
     database = Database(settings.database_url)
-    database.write(lambda connection: connection.execute(text("UPDATE alembic_version SET version_num = 'older'")))
+    database.write(lambda connection: connection.execute(text("DELETE FROM alembic_version")))
     database.close()
     answer = client.get("/readyz")
     assert answer.status_code == 503
@@ -178,4 +181,22 @@ def test_logs_are_json_lines_with_the_request_id(client: TestClient, capfd: pyte
 def test_logs_can_be_pretty(client: TestClient, capfd: pytest.CaptureFixture[str]) -> None:
     configure_logs(load_settings(log_format="pretty"))
     client.get("/healthz")
-    assert "path" in capfd.readouterr().err
+    client.get("/broken", headers={"Authorization": "Bearer hunter2"})
+    written = capfd.readouterr().err
+    assert "path" in written
+    assert "RuntimeError" in written
+    assert "hunter2" not in written
+
+
+def test_every_error_has_its_answer() -> None:
+    """SettingsInvalid stops the start; no request can meet it."""
+    known = {kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)}
+    assert known - {errors.CounterpoiseError, errors.SettingsInvalid} == set(STATUS)
+    assert len({slug for _, slug, _ in STATUS.values()}) == len(STATUS)
+
+
+def test_every_type_of_problem_is_documented() -> None:
+    documented = Path(__file__).parents[2].joinpath("docs/operations.md").read_text()
+    slugs = {slug for _, slug, _ in STATUS.values()} | {slug for slug, _ in FRAMEWORK.values()}
+    for slug in slugs | {"invalid-request", "invalid-specification", "internal"}:
+        assert f"| `{slug}` |" in documented, slug

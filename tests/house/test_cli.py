@@ -159,7 +159,7 @@ def test_a_database_that_cannot_be_opened_exits_with_1_and_one_sentence(tmp_path
     for command in ("serve", "migrate"):
         result = run(command, "--database-url", "sqlite:///no/such/folder/x.db", cwd=tmp_path)
         assert result.returncode == 1
-        assert "cannot open the database" in result.stderr
+        assert "cannot be used now" in result.stderr
         assert result.stderr.count("\n") == 1
 
 

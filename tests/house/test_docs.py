@@ -24,6 +24,8 @@ def test_every_decision_is_listed() -> None:
 def test_every_make_target_has_help_and_the_readme_names_them() -> None:
     makefile = (ROOT / "Makefile").read_text()
     phony = set(re.search(r"^\.PHONY: (.*)$", makefile, re.M)[1].split())  # type: ignore[index]
-    shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run(
+        ["make", "--no-print-directory", "help"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     assert {line.split()[1] for line in shown.splitlines()} == phony
     assert phony - {"help"} <= set(re.findall(r"\w+", (ROOT / "README.md").read_text()))

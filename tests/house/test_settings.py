@@ -50,6 +50,10 @@ def test_settings_are_frozen() -> None:
         ("LOG_FORMAT", "xml", "Input should be 'auto', 'json' or 'pretty'"),
         ("DATABASE_URL", "mysql://root:hunter2@db/x", "it must be sqlite:///FILE or postgresql://"),
         ("DATABASE_URL", "sqlite:///:memory:", "it must be sqlite:///FILE"),
+        ("DATABASE_URL", "sqlite:///x.db?mode=memory", "it must be sqlite:///FILE"),
+        ("DATABASE_URL", "postgresql://me@db/x?password=hunter2", "the password goes before the host"),
+        ("DATABASE_URL", "postgresql://me:p@hunter2@db/x", "written as %40"),
+        ("DATABASE_URL", "postgresql://me@db:abc/x", "the port is not a number"),
         ("ADMIN_TOKENS", "hunter2", "a token needs at least 16 characters"),
     ],
 )
@@ -90,3 +94,7 @@ def test_every_setting_is_documented_with_its_default() -> None:
         assert documented[name].strip() == (
             "none" if default == () else f"{default:g}" if isinstance(default, float) else str(default)
         ), name
+
+
+def test_a_password_is_not_shown_by_accident() -> None:
+    assert "hunter2" not in repr(load_settings(database_url="postgresql://me:hunter2@db/x"))

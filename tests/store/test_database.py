@@ -4,14 +4,18 @@ import threading
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, select, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Connection, insert, select, text
+from sqlalchemy.exc import IntegrityError
 
 from app.errors import DatabaseUnusable
 from app.store.clock import database_now
 from app.store.database import Database
 from app.store.tables import workers
-from app.store.workers import see_worker
+from app.store.workers import Seen, see_workers
+
+
+def see_worker(connection: Connection, name: str) -> int:
+    return see_workers(connection, [Seen(name)])[name]
 
 
 def scalar(connection: Connection, query: str) -> object:
@@ -53,7 +57,7 @@ def test_sqlite_writes_come_from_one_thread_and_readers_cannot_write(tmp_path: P
     names = {database.write(lambda _: threading.current_thread().name) for _ in range(5)}
     assert len(names) == 1
     assert names != {threading.current_thread().name}
-    with pytest.raises(OperationalError, match="readonly"), database.read() as connection:
+    with pytest.raises(DatabaseUnusable, match="readonly"), database.read() as connection:
         connection.execute(text("DELETE FROM workers"))
     database.close()
 
@@ -93,7 +97,40 @@ def test_database_time_is_seconds_since_1970_and_moves_within_a_transaction(data
 def test_a_database_that_cannot_be_opened_is_named_without_its_password(tmp_path: Path) -> None:
     for url in (f"sqlite:///{tmp_path}/nowhere/x.db", "postgresql+psycopg://me:secret@127.0.0.1:1/none"):
         database = Database(url)
-        with pytest.raises(DatabaseUnusable, match="cannot open the database") as caught, database.read():
+        with pytest.raises(DatabaseUnusable, match="cannot be used now") as caught, database.read():
             pass
         assert "secret" not in str(caught.value)
         database.close()
+
+
+def test_a_connection_that_was_cut_is_replaced(database: Database) -> None:
+    if database.is_sqlite:
+        return  # has none
+    with database.read() as connection:
+        mine = scalar(connection, "SELECT pg_backend_pid()")
+    other = Database(database.url)
+    other.write(lambda connection: connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": mine}))
+    other.close()
+    with database.read() as connection:
+        assert scalar(connection, "SELECT 1") == 1
+
+
+def test_a_write_inside_a_write_is_refused_where_it_would_wait_for_itself(sqlite_template: Path) -> None:
+    database = Database(f"sqlite:///{sqlite_template}")
+    with pytest.raises(RuntimeError, match="wait for itself"):
+        database.write(lambda _: database.write(lambda _: None))
+    database.close()
+
+
+def test_parameters_do_not_reach_an_errors_text(database: Database) -> None:
+    with pytest.raises(IntegrityError) as caught:
+        database.write(lambda c: c.execute(insert(workers).values(id=1, name="SECRET", first_seen_at=None)))
+    assert "SECRET" not in str(caught.value).replace("DETAIL", "").split("DETAIL")[0].split("Failing row")[0]
+
+
+def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "x.db").write_text("not a database, but long enough to be taken for one" * 100)
+    database = Database(f"sqlite:///{tmp_path / 'x.db'}")
+    with pytest.raises(DatabaseUnusable, match="not a database"), database.read() as connection:
+        connection.execute(text("SELECT 1 FROM sqlite_master"))
+    database.close()

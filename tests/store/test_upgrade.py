@@ -1,16 +1,21 @@
 """Migrations on both databases: to head, no drift, no collision."""
 
 import multiprocessing
+import shutil
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, text
+from alembic import command
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from sqlalchemy import Connection, func, select, text
 
-from app.errors import DatabaseBehind
+from app.errors import DatabaseBehind, DatabaseUnusable
 from app.store.database import Database
-from app.store.tables import metadata
-from app.store.upgrade import MIGRATIONS, drift, head, require_head, revision, upgrade
+from app.store.tables import jobs, metadata, objectives
+from app.store.upgrade import MIGRATIONS, _config, drift, head, require_head, revision, upgrade
+from tests.store.small_study import SmallStudy
 
 
 def test_an_empty_database_upgrades_to_head_without_drift(empty_url: str) -> None:
@@ -34,11 +39,11 @@ def test_migrated_schema_is_the_declared_one_to_the_letter(empty_url: str, datab
 def definitions(connection: Connection, backend: str) -> set[str]:
     if backend == "sqlite":
         rows = connection.execute(text("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")).scalars()
-        # Order and white space of a table's parts are free; "(-1)" is how a migration spells -1.
-        parts = {part for sql in rows for part in sql.replace("(-1)", "-1").replace("\t", "").split("\n")}
-        return {
-            part.strip().rstrip(",") for part in parts if "alembic_version" not in part and "version_num" not in part
-        }
+        # Order and white space of a table's parts are free; "(-1)" is how a migration spells -1. A column added later
+        # stands on the line of the one before it.
+        whole = [sql.replace("(-1)", "-1").replace("\n", " ").replace("\t", " ") for sql in rows]
+        parts = {" ".join(part.split()) for sql in whole for part in split_outside_brackets(sql)}
+        return {part for part in parts if "alembic_version" not in part and "version_num" not in part}
     queries = [
         "SELECT conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint"
         " WHERE connamespace = 'public'::regnamespace",
@@ -50,11 +55,55 @@ def definitions(connection: Connection, backend: str) -> set[str]:
     return {row.replace("'-1'::integer", "-1").replace("(-1)", "-1") for row in found if "alembic_version" not in row}
 
 
+def split_outside_brackets(sql: str) -> list[str]:
+    """CREATE TABLE x (a, b CHECK (c, d)) -> its head and the parts of its body."""
+    head, _, body = sql.partition("(")
+    parts, depth, start = [head], 0, 0
+    for at, letter in enumerate(body):
+        depth += (letter == "(") - (letter == ")")
+        if (letter == "," and depth == 0) or depth < 0:
+            parts.append(body[start:at])
+            start = at + 1
+    return [*parts, body[start:]]
+
+
+def test_rebuilding_a_table_keeps_what_refers_to_it(database: Database) -> None:
+    """SQLite takes the DROP of a rebuild for a deletion of every row, and would follow the cascades."""
+    study = SmallStudy(database)
+    study.add_full(5)
+
+    def rebuild(connection: Connection) -> None:
+        operations = Operations(MigrationContext.configure(connection))
+        with operations.batch_alter_table("studies", recreate="always" if database.is_sqlite else "auto") as batch:
+            batch.alter_column("budget", nullable=True)
+
+    database.migrate(rebuild)
+    with database.read() as connection:
+        counts = [
+            connection.execute(select(func.count()).select_from(table)).scalar_one() for table in (objectives, jobs)
+        ]
+    assert counts == [2, 10]
+
+
+def test_an_upgrade_that_would_orphan_rows_changes_nothing(sqlite_template: Path, tmp_path: Path) -> None:
+    shutil.copy(sqlite_template, tmp_path / "x.db")
+    database = Database(f"sqlite:///{tmp_path / 'x.db'}")
+    SmallStudy(database)
+    with pytest.raises(DatabaseUnusable, match="nothing changed"):
+        database.migrate(lambda connection: connection.execute(text("DELETE FROM studies")))
+    with database.read() as connection:
+        assert connection.execute(text("SELECT count(*) FROM studies")).scalar_one() == 1
+    database.close()
+
+
+def test_a_newer_database_is_said_to_be_newer(database: Database) -> None:
+    database.write(lambda connection: connection.execute(text("UPDATE alembic_version SET version_num = '9999'")))
+    for work in (require_head, upgrade):
+        with pytest.raises(DatabaseBehind, match="made by a newer Counterpoise"):
+            work(database)
+
+
 def test_downgrade_of_the_first_migration_leaves_nothing_behind(database: Database) -> None:
-    from alembic import command
-
-    from app.store.upgrade import _config
-
     database.write(lambda connection: command.downgrade(_config(connection), "base"))
     assert revision(database) is None
     assert upgrade(database) == (None, head())

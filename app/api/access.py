@@ -1,0 +1,43 @@
+"""Who may do what: bearer tokens with roles. Without tokens the server is on loopback only and everybody may."""
+
+import hmac
+from collections.abc import Callable
+
+from fastapi import Request
+
+from app.errors import RoleInsufficient, TokenMissing
+from app.settings import Settings
+
+WORKER, READ, ADMIN = "worker", "read", "admin"
+
+
+def role_of(settings: Settings, given: str) -> str | None:
+    """Compares with every token in constant time: how long it takes tells nothing about them."""
+    found = None
+    for role, tokens in (
+        (WORKER, settings.worker_tokens),
+        (READ, settings.read_tokens),
+        (ADMIN, settings.admin_tokens),
+    ):
+        for token in tokens:
+            if hmac.compare_digest(token.get_secret_value().encode(), given.encode()):
+                found = role
+    return found
+
+
+def allow(*roles: str) -> Callable[[Request], None]:
+    """A dependency that lets these roles, and `admin`, pass."""
+
+    def check(request: Request) -> None:
+        settings: Settings = request.app.state.settings
+        if not settings.has_tokens:
+            return
+        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        role = role_of(settings, given.strip()) if scheme.lower() == "bearer" else None
+        if role is None:
+            raise TokenMissing("this server wants a token it knows: send the header `Authorization: Bearer TOKEN`")
+        if role not in (*roles, ADMIN):
+            needed = " or ".join(dict.fromkeys([*roles, ADMIN]))
+            raise RoleInsufficient(f"a {role} token may not do this; it needs a token of role {needed}")
+
+    return check

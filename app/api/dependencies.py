@@ -1,0 +1,49 @@
+"""What routes are given: database, settings, desk, and the page that is asked for."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Query, Request
+
+from app.api.waiting import Desk
+from app.errors import CursorInvalid
+from app.settings import Settings
+from app.store.database import Database
+
+
+def get_database(request: Request) -> Database:
+    database: Database = request.app.state.database
+    return database
+
+
+def get_settings(request: Request) -> Settings:
+    settings: Settings = request.app.state.settings
+    return settings
+
+
+def get_desk(request: Request) -> Desk:
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which page: at most `limit` items after the last one of the page before."""
+
+    limit: int
+    after: int
+
+
+def get_window(
+    limit: Annotated[int, Query(ge=1, le=1000, description="at most so many items")] = 100,
+    cursor: Annotated[str | None, Query(description="`next` of the page before", max_length=20)] = None,
+) -> Window:
+    if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and int(cursor) < 2**62):
+        raise CursorInvalid(f"{cursor!r} is not a cursor; take `next` of the page before, or leave it out")
+    return Window(limit, int(cursor or 0))
+
+
+TheDatabase = Annotated[Database, Depends(get_database)]
+TheSettings = Annotated[Settings, Depends(get_settings)]
+TheDesk = Annotated[Desk, Depends(get_desk)]
+ThePage = Annotated[Window, Depends(get_window)]

@@ -1,0 +1,148 @@
+"""What engineers call: studies, and what is in them."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, TypeVar
+
+from fastapi import APIRouter, Body, Depends, Path, Query, Response
+
+from app.api.access import READ, WORKER, allow
+from app.api.dependencies import TheDatabase, ThePage, TheSettings, Window
+from app.service import lists, progress, studies
+from counterpoise.wire.specification import EXAMPLE, NAME_RULE, Specification, parse_specification
+from counterpoise.wire.views import (
+    Extend,
+    FrontItem,
+    JobView,
+    Page,
+    Retried,
+    Retry,
+    SampleView,
+    StepView,
+    Stop,
+    StudySummary,
+    StudyView,
+    WorkerView,
+)
+
+router = APIRouter(tags=["studies"])
+READERS = [Depends(allow(READ))]
+ADMINS = [Depends(allow())]
+Name = Annotated[str, Path(description=NAME_RULE, max_length=100, examples=["wing"])]
+Item = TypeVar("Item")
+State = Literal["ready", "leased", "done", "failed", "superseded"]
+
+
+def page(rows: Sequence[tuple[int, Item]], window: Window) -> Page[Item]:
+    full = len(rows) == window.limit
+    return Page(items=[item for _, item in rows], next=str(rows[-1][0]) if full else None)
+
+
+@router.post(
+    "/studies",
+    status_code=201,
+    summary="Create a study",
+    dependencies=ADMINS,
+    responses={200: {"model": StudyView, "description": "The same study is there already"}},
+    openapi_extra={
+        "requestBody": {
+            "content": {
+                "application/json": {
+                    "schema": Specification.model_json_schema(ref_template="#/components/schemas/{model}"),
+                    "example": EXAMPLE,
+                }
+            }
+        }
+    },
+)
+def post_study(
+    body: Annotated[Any, Body()], response: Response, database: TheDatabase, settings: TheSettings
+) -> StudyView:
+    """The same specification again is answered with 200; another one of the same name with 409."""
+    spec = parse_specification(body)
+    if not studies.create(database, spec, settings.lease_s):
+        response.status_code = 200
+    return progress.view(database, spec.name)
+
+
+@router.get("/studies", summary="List studies", dependencies=READERS)
+def get_studies(database: TheDatabase, window: ThePage) -> Page[StudySummary]:
+    return page(progress.list_studies(database, window.after, window.limit), window)
+
+
+@router.get("/studies/{name}", summary="Progress and health of a study", dependencies=[Depends(allow(READ, WORKER))])
+def get_study(name: Name, database: TheDatabase) -> StudyView:
+    return progress.view(database, name)
+
+
+@router.delete("/studies/{name}", status_code=204, summary="Delete a study and all its data", dependencies=ADMINS)
+def delete_study(
+    name: Name,
+    database: TheDatabase,
+    force: Annotated[bool, Query(description="even if workers hold jobs; their values are lost")] = False,
+) -> None:
+    studies.delete(database, name, force=force)
+
+
+@router.get("/studies/{name}/samples", summary="Samples with their values", dependencies=READERS)
+def get_samples(
+    name: Name, database: TheDatabase, window: ThePage, full: Annotated[bool | None, Query()] = None
+) -> Page[SampleView]:
+    return page(lists.list_samples(database, name, window.after, window.limit, full), window)
+
+
+@router.get("/studies/{name}/jobs", summary="Jobs", dependencies=READERS)
+def get_jobs(
+    name: Name,
+    database: TheDatabase,
+    window: ThePage,
+    objective: Annotated[str | None, Query(max_length=100)] = None,
+    state: Annotated[State | None, Query()] = None,
+) -> Page[JobView]:
+    return page(lists.list_jobs(database, name, window.after, window.limit, objective, state), window)
+
+
+@router.get("/studies/{name}/steps", summary="Steps with their diagnostics", dependencies=READERS)
+def get_steps(name: Name, database: TheDatabase, window: ThePage) -> Page[StepView]:
+    return page(lists.list_steps(database, name, window.after, window.limit), window)
+
+
+@router.get("/studies/{name}/front", summary="The nondominated full samples", dependencies=READERS)
+def get_front(name: Name, database: TheDatabase) -> Page[FrontItem]:
+    """All of it, in the user's units and directions."""
+    return Page(items=lists.front(database, name), next=None)
+
+
+@router.post("/studies/{name}/pause", summary="No new leases and steps", dependencies=ADMINS)
+def post_pause(name: Name, database: TheDatabase) -> StudyView:
+    studies.pause(database, name)
+    return progress.view(database, name)
+
+
+@router.post("/studies/{name}/resume", summary="Go on", dependencies=ADMINS)
+def post_resume(name: Name, database: TheDatabase) -> StudyView:
+    studies.resume(database, name)
+    return progress.view(database, name)
+
+
+@router.post("/studies/{name}/stop", summary="Finish now", dependencies=ADMINS)
+def post_stop(name: Name, database: TheDatabase, body: Stop | None = None) -> StudyView:
+    """Ready jobs are superseded; running ones may finish, or are advised to cancel."""
+    studies.stop(database, name, cancel_running=body.cancel_running if body else False)
+    return progress.view(database, name)
+
+
+@router.post("/studies/{name}/extend", summary="Raise the budget", dependencies=ADMINS)
+def post_extend(name: Name, body: Extend, database: TheDatabase) -> StudyView:
+    """Reopens a finished study."""
+    studies.extend(database, name, body.budget)
+    return progress.view(database, name)
+
+
+@router.post("/studies/{name}/retry", summary="Run failed jobs again", dependencies=ADMINS)
+def post_retry(name: Name, database: TheDatabase, body: Retry | None = None) -> Retried:
+    return Retried(jobs=studies.retry(database, name, body.objectives if body else None))
+
+
+@router.get("/workers", summary="Workers seen", tags=["workers"], dependencies=READERS)
+def get_workers(database: TheDatabase, window: ThePage) -> Page[WorkerView]:
+    return page(lists.list_workers(database, window.after, window.limit), window)

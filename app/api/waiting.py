@@ -1,0 +1,142 @@
+"""The long poll: all asks of this process are served together, and wait without thread, connection or query."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from app.errors import CounterpoiseError
+from app.service.ask import explain, peek, serve
+from app.service.heartbeat import release
+from app.store.database import Database
+from app.store.pulse import EVERY_S, beat
+from app.store.wakeups import watch
+from counterpoise.wire.work import Ask, Asked, Job
+
+log = structlog.stdlib.get_logger("counterpoise.desk")
+TICK_S = 1.0
+
+
+@dataclass(slots=True, eq=False)
+class Waiter:
+    ask: Ask
+    answer: "asyncio.Future[list[Job]]"
+    fresh: bool = True
+
+
+@dataclass(slots=True)
+class Desk:
+    """Where workers queue. One task serves them; one thread learns of changes made by other processes."""
+
+    database: Database
+    heartbeat_s: float
+    waiters: list[Waiter] = field(default_factory=list)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+    maybe_ready: bool = True
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _tasks: list["asyncio.Task[None]"] = field(default_factory=list)
+    _thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        loop = asyncio.get_running_loop()
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(self.wake)
+
+        self._thread = threading.Thread(target=watch, args=(self.database, wake, self._stop), daemon=True)
+        self._thread.start()
+        self._tasks = [asyncio.create_task(self._serve()), asyncio.create_task(self._beat())]
+
+    def close(self) -> None:
+        """The server is about to stop: nobody need wait any longer."""
+        self.closing.set()
+        self.changed.set()
+        for waiter in self.waiters:
+            if not waiter.answer.done():
+                waiter.answer.set_result([])
+
+    async def stop(self) -> None:
+        self.close()
+        self._stop.set()
+        await asyncio.gather(*self._tasks)  # not cancelled: their threads would outlive the database
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join)
+
+    def wake(self) -> None:
+        """Something may have become ready."""
+        self.maybe_ready = True
+        self.changed.set()
+
+    async def ask(self, ask: Ask, leaves: "asyncio.Future[None]") -> Asked:
+        """Jobs as soon as there are any, else the reason when the wait is over; `leaves` says that the client left."""
+        waiter = Waiter(ask, asyncio.get_running_loop().create_future())
+        self.waiters.append(waiter)
+        self.changed.set()
+        try:
+            # The first look is always waited for; it says whether there is anything at all.
+            both: set[asyncio.Future[Any]] = {waiter.answer, leaves}
+            await asyncio.wait(both, timeout=ask.wait_s or None, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if waiter in self.waiters:
+                self.waiters.remove(waiter)
+        if waiter.answer.done():
+            jobs = waiter.answer.result()
+            return Asked(jobs=jobs) if jobs else await asyncio.to_thread(explain, self.database, ask)
+        waiter.answer.add_done_callback(self._give_back)
+        return await asyncio.to_thread(explain, self.database, ask)
+
+    def _give_back(self, answer: "asyncio.Future[list[Job]]") -> None:
+        """Jobs leased for somebody who had left in that moment."""
+        if not answer.cancelled() and answer.exception() is None and answer.result():
+            leases = [job.lease for job in answer.result()]
+            task = asyncio.get_running_loop().run_in_executor(None, release, self.database, leases)
+            task.add_done_callback(lambda done: done.exception())
+
+    async def _serve(self) -> None:
+        while not self.closing.is_set():
+            try:
+                await asyncio.wait_for(self.changed.wait(), TICK_S)
+            except TimeoutError:
+                self.maybe_ready = True  # back-offs end without a word
+            self.changed.clear()
+            await self._round()
+
+    async def _round(self) -> None:
+        everybody, self.maybe_ready = self.maybe_ready, False
+        group = [w for w in self.waiters if everybody or w.fresh]
+        if not group:
+            return
+        try:
+            shares = await asyncio.to_thread(self._lease, [w.ask for w in group], any(w.fresh for w in group))
+        except CounterpoiseError as error:
+            for waiter in group:
+                if waiter.fresh and not waiter.answer.done():
+                    waiter.answer.set_exception(error)
+            log.warning("the database does not answer", reason=str(error).splitlines()[0])
+            return
+        for waiter, jobs in zip(group, shares, strict=True):
+            waiter.fresh = False
+            if not waiter.answer.done() and (jobs or waiter.ask.wait_s == 0):
+                waiter.answer.set_result(jobs)
+                if waiter in self.waiters:
+                    self.waiters.remove(waiter)
+
+    def _lease(self, asks: Sequence[Ask], fresh: bool) -> list[list[Job]]:
+        # A look costs no lock; those who have been here before are only served if there is something.
+        if not fresh and not peek(self.database, asks):
+            return [[] for _ in asks]
+        return serve(self.database, asks, self.heartbeat_s)
+
+    async def _beat(self) -> None:
+        while not self.closing.is_set():
+            try:
+                await asyncio.to_thread(self.database.write, beat)
+            except CounterpoiseError as error:
+                log.warning("the database does not answer", reason=str(error).splitlines()[0])
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.closing.wait(), EVERY_S)

@@ -1,0 +1,98 @@
+"""What workers call: ask, tell, heartbeat, release."""
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
+from app.api.access import WORKER, allow
+from app.api.dependencies import TheDatabase, TheDesk
+from app.errors import LeaseUnknown, ResultConflict, TellInvalid
+from app.service.heartbeat import heartbeat, release
+from app.service.tell import tell
+from app.store.database import Database
+from counterpoise.wire.work import MOST_TELLS, Ask, Asked, HeartbeatAnswer, Leases, Released, Tell, Told
+
+router = APIRouter(tags=["work"], dependencies=[Depends(allow(WORKER))])
+REFUSALS = {404: LeaseUnknown, 409: ResultConflict, 422: TellInvalid}
+EXAMPLE = {"job": 17, "lease": "0123456789abcdef0123456789abcdef", "value": 3.25, "duration_s": 0.8}
+
+
+@router.post("/ask", summary="Get jobs")
+async def post_ask(ask: Ask, request: Request, desk: TheDesk) -> Asked:
+    """Answers at once if there are jobs, else as soon as there are, else with the reason when `wait_s` is over."""
+    leaves = asyncio.ensure_future(_left(request))
+    try:
+        return await desk.ask(ask, leaves)
+    finally:
+        leaves.cancel()
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+@router.post(
+    "/tell",
+    summary="Tell a value or a failure, or a list of them",
+    openapi_extra={
+        "requestBody": {
+            "content": {
+                "application/json": {
+                    "schema": {
+                        "anyOf": [
+                            Tell.model_json_schema(ref_template="#/components/schemas/{model}"),
+                            {"type": "array", "items": {"type": "object"}, "minItems": 1, "maxItems": MOST_TELLS},
+                        ]
+                    },
+                    "example": EXAMPLE,
+                }
+            }
+        }
+    },
+)
+def post_tell(body: Annotated[Any, Body()], database: TheDatabase) -> Told | list[Told]:
+    """Idempotent per lease. A list is answered item by item: a bad item refuses no other."""
+    if isinstance(body, list):
+        return _tell_list(body, database)
+    try:
+        item = Tell.model_validate(body)
+    except ValidationError as error:
+        raise RequestValidationError([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]) from None
+    (answer,) = tell(database, [item])
+    if answer.status != 200:
+        raise REFUSALS[answer.status](answer.detail)
+    return answer
+
+
+def _tell_list(body: list[Any], database: Database) -> list[Told]:
+    if not 1 <= len(body) <= MOST_TELLS:
+        raise TellInvalid(f"a list holds 1 to {MOST_TELLS} tells, not {len(body)}; send several lists")
+    answers: dict[int, Told] = {}
+    good: dict[int, Tell] = {}
+    for index, raw in enumerate(body):
+        try:
+            good[index] = Tell.model_validate(raw)
+        except ValidationError as error:
+            fault = error.errors()[0]
+            where = "/".join(map(str, fault["loc"]))
+            job = raw.get("job") if isinstance(raw, dict) else None
+            number = job if isinstance(job, int) and not isinstance(job, bool) else 0
+            answers[index] = Told(job=number, status=422, detail=f"#/{index}/{where}: {fault['msg']}")
+    answers |= zip(good, tell(database, list(good.values())), strict=True) if good else {}
+    return [answers[index] for index in range(len(body))]
+
+
+@router.post("/heartbeat", summary="Give a sign of life")
+def post_heartbeat(body: Leases, database: TheDatabase) -> HeartbeatAnswer:
+    """New deadlines, and which jobs to cancel. An expired lease lives again while nobody else has its job."""
+    return HeartbeatAnswer(leases=heartbeat(database, list(dict.fromkeys(body.leases))))
+
+
+@router.post("/release", summary="Give jobs back")
+def post_release(body: Leases, database: TheDatabase) -> Released:
+    """For jobs that will not be evaluated; counts nothing against them."""
+    return Released(released=release(database, list(dict.fromkeys(body.leases))))

@@ -1,0 +1,162 @@
+"""The planner: a process that runs due steps, one at a time, and lets leases expire. Any number of them may run."""
+
+import os
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import connection as pipes
+from multiprocessing import get_context, parent_process
+from typing import Any
+
+import structlog
+from sqlalchemy import Row
+
+from app.errors import CounterpoiseError, DatabaseUnusable
+from app.service.expire import expire, tidy
+from app.service.plan import commit, prepare
+from app.settings import Settings
+from app.store.database import Database
+from app.store.steps import claim, fail_step, keep_claim
+from app.store.wakeups import watch
+
+log = structlog.stdlib.get_logger("counterpoise.planner")
+CLAIM_S = 30.0  # a planner that was killed is replaced after so long
+TICK_S = 1.0
+LONGEST_BACKOFF_S = 300.0
+MOST_FITTERS = 8
+
+
+def run(settings: Settings, stop: threading.Event) -> None:
+    """Plan until told to stop."""
+    database = Database(settings.database_url, pool_size=3)
+    fitters = Fitters()
+    wake = threading.Event()
+    threads = [
+        threading.Thread(target=watch, args=(database, wake.set, stop), name="watcher", daemon=True),
+        threading.Thread(target=keep_house, args=(database, stop), name="expiry", daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    log.info("planning", database="sqlite" if database.is_sqlite else "postgresql", pid=os.getpid())
+    try:
+        while not stop.is_set():
+            wake.clear()
+            if not attempt(lambda: plan_one(database, fitters)):
+                wake.wait(TICK_S)
+    finally:
+        stop.set()
+        fitters.close()
+        for thread in threads:
+            thread.join(5)
+        database.close()
+
+
+def attempt(work: Callable[[], bool]) -> bool:
+    """A database that is away for a while must not end the planner."""
+    try:
+        return work()
+    except CounterpoiseError as error:
+        log.warning("the database does not answer; trying again", reason=str(error).splitlines()[0])
+        return False
+
+
+def keep_house(database: Database, stop: threading.Event) -> None:
+    def work() -> bool:
+        tidy(database)
+        return expire(database) > 0
+
+    while not stop.wait(TICK_S):
+        attempt(work)
+
+
+def plan_one(database: Database, fitters: "Fitters") -> bool:
+    """Claim a step, compute it, commit it; False if none is due."""
+    step = database.write(lambda connection: claim(connection, CLAIM_S))
+    if step is None:
+        return False
+    began = time.perf_counter()
+    facts = {"study": step.study_id, "kind": step.kind, "objective": step.objective, "number": step.number}
+    try:
+        with claimed(database, step) as lost:
+            plan = prepare(database, step, fit=fitters.map)
+            if lost.is_set():
+                return True
+        done = commit(database, step, plan)
+        log.info("step" if done else "step given up", **facts, took_s=round(time.perf_counter() - began, 3))
+    except DatabaseUnusable:  # nobody's fault; the claim runs out by itself
+        raise
+    except Exception as error:  # noqa: BLE001  whatever a study's data do to the optimiser, the other studies go on
+        note_fault(database, step, error, facts)
+    return True
+
+
+def note_fault(database: Database, step: Row[Any], error: Exception, facts: dict[str, Any]) -> None:
+    backoff_s = min(2.0**step.faults, LONGEST_BACKOFF_S)
+    log.error("step failed", **facts, again_in_s=backoff_s, exc_info=error)
+    words = "".join(traceback.format_exception_only(error)).strip()
+    database.write(lambda connection: fail_step(connection, step.id, step.claim, words, backoff_s))
+
+
+@contextmanager
+def claimed(database: Database, step: Row[Any]) -> Iterator[threading.Event]:
+    """Keep the claim alive while the step is computed; the event says that it was lost."""
+    over, lost = threading.Event(), threading.Event()
+
+    def keep() -> None:
+        while not over.wait(CLAIM_S / 3):
+            try:
+                if not database.write(lambda connection: keep_claim(connection, step.id, step.claim, CLAIM_S)):
+                    lost.set()
+                    return
+            except CounterpoiseError:
+                continue  # the commit decides whether the claim still stands
+
+    thread = threading.Thread(target=keep, name="claim", daemon=True)
+    thread.start()
+    try:
+        yield lost
+    finally:
+        over.set()
+        thread.join()
+
+
+class Fitters:
+    """Processes that fit models, one objective each: spawned at the first fit, niced, gone with their parent."""
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+
+    def map(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterable[Any]:
+        listed = list(tasks)
+        if len(listed) < 2:
+            return [function(task) for task in listed]
+        if self._pool is None:
+            size = min(os.cpu_count() or 1, MOST_FITTERS)
+            self._pool = ProcessPoolExecutor(size, get_context("spawn"), initializer=become_fitter)
+        try:
+            return list(self._pool.map(function, listed))
+        except BrokenProcessPool:
+            self._pool = None
+            raise
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def become_fitter() -> None:
+    os.nice(10)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=die_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def die_with(sentinel: int) -> None:
+    pipes.wait([sentinel])
+    os._exit(0)

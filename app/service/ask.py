@@ -1,0 +1,175 @@
+"""Ask: jobs for workers. Many asks are served in one transaction, whatever their number."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from sqlalchemy import Connection
+
+from app.service.names import did_you_mean
+from app.service.times import iso
+from app.store.database import Database
+from app.store.leasing import Lease, any_ready, lease, open_attempts
+from app.store.studies import Queue, find_queues, find_study_by_id, objectives_of
+from app.store.workers import Seen, see_workers
+from counterpoise.wire.work import Ask, Asked, Job
+
+ALL = "*"
+MOST_AT_ONCE = 256
+RETRY_AFTER_S = {"planning": 1.0, "all_leased": 5.0, "paused": 30.0, "finished": 60.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What never changes about a study's jobs."""
+
+    name: str
+    seed: int
+    variables: tuple[str, ...]
+    objectives: dict[int, str]
+    also: dict[int, list[str]]
+    lease_s: dict[int, float]
+    timeout_s: dict[int, float | None]
+
+
+def peek(database: Database, asks: Sequence[Ask]) -> bool:
+    """Is there anything for any of these? Reads only, a constant number of queries."""
+    with database.read() as connection:
+        queues = _queues(connection, asks)
+        wanted = sorted({queue.id for ask in asks for queue in _wanted(ask, queues)})
+        return bool(wanted) and any_ready(connection, wanted)
+
+
+def serve(database: Database, asks: Sequence[Ask], heartbeat_s: float) -> list[list[Job]]:
+    """Lease for all of these asks at once; a list of jobs for each, in their order."""
+    return database.write(lambda connection: serve_all(connection, asks, heartbeat_s))
+
+
+def serve_all(connection: Connection, asks: Sequence[Ask], heartbeat_s: float) -> list[list[Job]]:
+    workers = see_workers(connection, [Seen(a.worker, tuple(a.studies), tuple(a.objectives)) for a in asks])
+    queues = _queues(connection, asks)
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for index, ask in enumerate(asks):
+        groups.setdefault(tuple(queue.id for queue in _wanted(ask, queues)), []).append(index)
+    shares: list[list[Lease]] = [[] for _ in asks]
+    for wanted, members in groups.items():
+        if wanted:
+            limit = min(sum(asks[index].max_jobs for index in members), MOST_AT_ONCE)
+            _deal(lease(connection, _begin_anywhere(wanted, queues), limit), members, asks, shares)
+    open_attempts(
+        connection, [(one, workers[ask.worker]) for ask, share in zip(asks, shares, strict=True) for one in share]
+    )
+    return [[_job(connection, one, heartbeat_s) for one in share] for share in shares]
+
+
+def _deal(leases: Sequence[Lease], members: Sequence[int], asks: Sequence[Ask], shares: list[list[Lease]]) -> None:
+    """One to each in turn, so that nobody takes all that others wait for."""
+    left = list(leases)
+    while left:
+        for index in members:
+            if left and len(shares[index]) < asks[index].max_jobs:
+                shares[index].append(left.pop(0))
+
+
+def _queues(connection: Connection, asks: Sequence[Ask]) -> list[Queue]:
+    names = {name for ask in asks for name in ask.studies}
+    return find_queues(connection, None if ALL in names else sorted(names))
+
+
+def _wanted(ask: Ask, queues: Sequence[Queue]) -> list[Queue]:
+    return [
+        queue
+        for queue in queues
+        if (ALL in ask.studies or queue.study_name in ask.studies)
+        and (ALL in ask.objectives or queue.objective in ask.objectives)
+        and queue.state == "active"
+        and queue.open > 0
+    ]
+
+
+def _begin_anywhere(wanted: Sequence[int], queues: Sequence[Queue]) -> list[int]:
+    """The queues, beginning at a random study: with a fixed order the first study would starve the others."""
+    study = {queue.id: queue.study for queue in queues}
+    studies = list(dict.fromkeys(study[queue] for queue in wanted))
+    first = random.randrange(len(studies))  # noqa: S311
+    rank = {each: place for place, each in enumerate(studies[first:] + studies[:first])}
+    return sorted(wanted, key=lambda queue: rank[study[queue]])
+
+
+def _job(connection: Connection, one: Lease, heartbeat_s: float) -> Job:
+    facts = facts_of(connection, one.study)
+    word = f"{facts.seed}:{one.sample}:{facts.objectives[one.objective]}".encode()
+    return Job(
+        job=one.job,
+        lease=one.lease,
+        study=facts.name,
+        sample=one.sample,
+        objective=facts.objectives[one.objective],
+        also=facts.also[one.objective],
+        x=dict(zip(facts.variables, one.x, strict=True)),
+        attempt=one.attempt,
+        seed=int.from_bytes(blake2b(word, digest_size=4).digest()) >> 1,
+        expires_at=iso(one.expires_at),
+        heartbeat_s=min(heartbeat_s, facts.lease_s[one.objective] / 3.0),
+        timeout_s=facts.timeout_s[one.objective],
+    )
+
+
+_cache: dict[tuple[str, int], Facts] = {}
+
+
+def facts_of(connection: Connection, study: int) -> Facts:
+    """Kept per process: a study's specification never changes."""
+    key = (str(connection.engine.url), study)
+    if key not in _cache:
+        if len(_cache) > 1000:
+            _cache.clear()
+        _cache[key] = _read_facts(connection, study)
+    return _cache[key]
+
+
+def _read_facts(connection: Connection, study: int) -> Facts:
+    row, rows = find_study_by_id(connection, study), objectives_of(connection, study)
+    return Facts(
+        name=row.name,
+        seed=row.seed,
+        variables=tuple(variable["name"] for variable in row.spec["variables"]),
+        objectives={each.id: each.name for each in rows},
+        also={each.id: [guest.name for guest in rows if guest.same_run_as == each.id] for each in rows},
+        lease_s={each.id: each.lease_s for each in rows},
+        timeout_s={each.id: each.timeout_s for each in rows},
+    )
+
+
+def explain(database: Database, ask: Ask) -> Asked:
+    """Why there is nothing for this ask."""
+    with database.read() as connection:
+        queues = find_queues(connection, None)
+    reason, detail = _reason(ask, queues)
+    return Asked(jobs=[], reason=reason, detail=detail, retry_after_s=RETRY_AFTER_S.get(reason, 10.0))
+
+
+def _reason(ask: Ask, queues: Sequence[Queue]) -> tuple[Any, str]:
+    studies = {queue.study_name for queue in queues}
+    missing = [name for name in ask.studies if name not in studies and name != ALL]
+    if missing and len(missing) == len(ask.studies):
+        return "no_such_study", f"there is no study {missing[0]!r}{did_you_mean(missing[0], studies)}"
+    if not queues:
+        return "no_studies", "there is no study yet; create one with `counterpoise study create`"
+    mine = [queue for queue in queues if ALL in ask.studies or queue.study_name in ask.studies]
+    named = [queue for queue in mine if ALL in ask.objectives or queue.objective in ask.objectives]
+    if not named:
+        known = {queue.objective for queue in mine}
+        where = ", ".join(sorted({queue.study_name for queue in mine}))
+        return "no_such_objective", f"objective {ask.objectives[0]!r} has no jobs of its own in {where}" + did_you_mean(
+            ask.objectives[0], known
+        )
+    if all(queue.phase == "finished" and queue.open == 0 for queue in named):
+        return "finished", "the study is finished"
+    if all(queue.state == "paused" for queue in named):
+        return "paused", "the study is paused; resume it to go on"
+    if any(queue.open > 0 for queue in named):
+        return "all_leased", "all jobs are with workers, or back off after a failure"
+    return "planning", "the next jobs are being planned, or wait for values of other objectives"

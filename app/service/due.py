@@ -1,0 +1,98 @@
+"""What is due in a study now: evaluated in every transaction that settles, from counters alone."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row
+
+from app.optimizer.stepping import Finish, Generation, Nothing, Progress, Step, Stream, due
+from app.service.ratios import current_ratios
+from app.store.steps import drop_due, due_steps, make_due
+from app.store.studies import change_objective, change_study, find_study_by_id, objectives_of
+from app.store.wakeups import notify
+
+
+def make_due_what_is(connection: Connection, study_id: int) -> None:
+    """Note, under the study's lock, which steps have become due, and the prefix of the sequence they may read."""
+    study = find_study_by_id(connection, study_id)
+    waiting = due_steps(connection, study_id)
+    if study.phase == "finished" or any(step.kind != "stream" for step in waiting):
+        return
+    rows = objectives_of(connection, study_id)
+    streaming = {step.objective for step in waiting}
+    if study.phase == "initial" and study.planned_full > study.settled_full:
+        _make_generations_due(connection, study, rows, streaming)
+        return
+    match due(progress_of(study, rows, [row.ratio for row in rows], streaming)):
+        case Step(number, size):
+            _make_step_due(connection, study, rows, number, size)
+        case Finish():
+            make_due(connection, study_id, "closing", study.budget, study.sequence, {"budget": study.budget})
+            notify(connection)
+
+
+def _make_generations_due(
+    connection: Connection, study: Row[Any], rows: Sequence[Row[Any]], streaming: set[int]
+) -> None:
+    # Measuring costs queries, so it is asked first whether anything could be due whatever they answer.
+    most = [float(study.spec["max_ratio"])] * len(rows)
+    if isinstance(due(progress_of(study, rows, most, streaming)), Nothing):
+        return
+    ratios = current_ratios(connection, study, rows)
+    for row, ratio in zip(rows, ratios, strict=True):
+        if ratio != row.ratio:
+            change_objective(connection, row.id, ratio=ratio)
+    while isinstance(decision := due(progress_of(study, rows, ratios, streaming)), Generation):
+        inputs = {"size": decision.size, "ratios": ratios}
+        make_due(connection, study.id, "stream", decision.number, study.sequence, inputs, decision.objective)
+        streaming.add(decision.objective)
+        notify(connection)
+
+
+def _make_step_due(connection: Connection, study: Row[Any], rows: Sequence[Row[Any]], number: int, size: int) -> None:
+    ratios = current_ratios(connection, study, rows)
+    threshold = study.spec["cheap_threshold"]
+    # Which objectives are cheap is fixed when search begins; later only the ratios follow.
+    cheap = [ratio > threshold if row.cheap is None else row.cheap for row, ratio in zip(rows, ratios, strict=True)]
+    for row, ratio, is_cheap in zip(rows, ratios, cheap, strict=True):
+        if (ratio, is_cheap) != (row.ratio, row.cheap):
+            change_objective(connection, row.id, ratio=ratio, cheap=is_cheap)
+    if study.phase == "initial":
+        change_study(connection, study.id, phase="search")
+        drop_due(connection, study.id, ["stream"])
+    inputs: dict[str, Any] = {"size": size, "budget": study.budget, "ratios": ratios, "settled": study.planned_full}
+    inputs["cheap"] = [row.position for row, is_cheap in zip(rows, cheap, strict=True) if is_cheap]
+    make_due(connection, study.id, "search", number, study.sequence, inputs)
+    notify(connection)
+
+
+def progress_of(study: Row[Any], rows: Sequence[Row[Any]], ratios: Sequence[float], streaming: set[int]) -> Progress:
+    """The stepping rule's view of a study. `streaming`: objectives whose next generation is due already."""
+    threshold = study.spec["cheap_threshold"]
+    cheap = tuple(row.position for row, ratio in zip(rows, ratios, strict=True) if ratio > threshold)
+    streams = tuple(
+        Stream(
+            objective=row.position,
+            generation=row.generation,
+            planned=row.created,
+            unsettled=row.open_full if row.generation == 0 else _open(row) - row.open_full,
+        )
+        for row in rows
+        if row.position in cheap and row.same_run_as is None and row.position not in streaming and row.generation >= 0
+    )
+    return Progress(
+        phase=study.phase,
+        n=study.planned_full,
+        budget=study.budget,
+        planned=study.planned_full,
+        unsettled_full=study.planned_full - study.settled_full,
+        step=study.step,
+        batch=study.spec["batch_size"],
+        ratios=tuple(ratios),
+        cheap=cheap,
+        streams=streams,
+    )
+
+
+def _open(row: Row[Any]) -> int:
+    return int(row.created - row.done - row.failed - row.superseded)

@@ -1,0 +1,62 @@
+"""Expiry: leases without a sign of life return their jobs; back-offs that are over end. Run by planners."""
+
+from sqlalchemy import Connection
+
+from app.service.due import make_due_what_is
+from app.service.tell import failures, limits_of
+from app.service.verdicts import lost
+from app.store.database import Database
+from app.store.leases import overdue, shorten_impossible, still_overdue
+from app.store.pulse import hearing_since
+from app.store.studies import guests, objectives_of
+from app.store.transitions import Ending, Ledger, lock_jobs, lock_study, ripen, write
+from app.store.wakeups import notify
+
+AT_ONCE = 500
+
+
+def expire(database: Database) -> int:
+    """One round; answers how many leases ended. After an outage nothing expires for one lease time."""
+    with database.read() as connection:
+        up_s = hearing_since(connection)
+        found = overdue(connection, up_s, AT_ONCE) if up_s is not None else []
+    by_study: dict[int, list[int]] = {}
+    for job, study in found:
+        by_study.setdefault(study, []).append(job)
+    return sum(
+        database.write(lambda connection, s=study, ids=ids: expire_jobs(connection, s, ids))  # type: ignore[misc]
+        for study, ids in sorted(by_study.items())
+    )
+
+
+def tidy(database: Database) -> None:
+    """End back-offs that are over, and deadlines that a clock set back has made impossible."""
+
+    def work(connection: Connection) -> None:
+        shorten_impossible(connection)
+        if ripen(connection):
+            notify(connection)
+
+    database.write(work)
+
+
+def expire_jobs(connection: Connection, study_id: int, ids: list[int]) -> int:
+    study = lock_study(connection, study_id)
+    if study is None:
+        return 0
+    jobs = lock_jobs(connection, ids)
+    over = [jobs[job] for job in sorted(still_overdue(connection, ids))]
+    also = guests(objectives_of(connection, study_id))
+    ledger = Ledger()
+    for job in over:
+        change = lost(job, limits_of(study))
+        ledger.changes.append(change)
+        ledger.endings.append(Ending(job.lease or "", "expired"))
+        if change.state == "failed":
+            ledger.results += failures(job, "lost", also)
+    write(connection, study_id, ledger, also)
+    if over:
+        notify(connection)
+    if ledger.results:
+        make_due_what_is(connection, study_id)
+    return len(over)

@@ -1,0 +1,163 @@
+"""Lists of what a study has, page by page, in the user's terms."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import moocore
+import numpy as np
+from sqlalchemy import Connection, Row, RowMapping
+
+from app.errors import RequestRefused
+from app.service.names import did_you_mean
+from app.service.studies import find
+from app.service.times import iso
+from app.store.database import Database
+from app.store.lists import jobs_held, last_workers, page_of_jobs, page_of_samples, page_of_workers, values_of
+from app.store.steps import steps_of
+from app.store.studies import objectives_of
+from counterpoise.wire.views import FrontItem, JobView, SampleView, StepView, WorkerView
+
+EVERYTHING = 2**62
+
+
+def step_name(kind: str | None, number: int | None, objective: int | None, names: Sequence[str]) -> str | None:
+    """`initial`, `stream:OBJECTIVE:NUMBER`, `search:NUMBER`, `closing:NUMBER`; nothing for imported samples."""
+    if kind is None or kind == "initial":
+        return kind
+    return f"stream:{names[objective or 0]}:{number}" if kind == "stream" else f"{kind}:{number}"
+
+
+def list_samples(
+    database: Database, name: str, after: int, limit: int, full: bool | None
+) -> list[tuple[int, SampleView]]:
+    with database.read() as connection:
+        study = find(connection, name)
+        rows = page_of_samples(connection, study.id, after, limit, full)
+        return [(sample.sample, sample) for sample in _samples(connection, study, rows)]
+
+
+def _samples(connection: Connection, study: Row[Any], rows: Sequence[RowMapping]) -> list[SampleView]:
+    objectives = {row.id: row.name for row in objectives_of(connection, study.id)}
+    names = [objective["name"] for objective in study.spec["objectives"]]
+    variables = [variable["name"] for variable in study.spec["variables"]]
+    values: dict[int, dict[str, float]] = {}
+    failures: dict[int, dict[str, str]] = {}
+    for one in values_of(connection, [row["id"] for row in rows]):
+        objective = objectives[one["objective_id"]]
+        if one["value"] is not None:
+            values.setdefault(one["sample_id"], {})[objective] = one["value"]
+            failures.get(one["sample_id"], {}).pop(objective, None)
+        else:
+            failures.setdefault(one["sample_id"], {})[objective] = one["failure"]
+    return [
+        SampleView(
+            sample=row["id"],
+            step=step_name(row["kind"], row["number"], row["objective"], names),
+            full=row["full"],
+            x=dict(zip(variables, row["x"], strict=True)),
+            values=values.get(row["id"], {}),
+            failures=failures.get(row["id"], {}),
+            open=row["open"],
+        )
+        for row in rows
+    ]
+
+
+def list_jobs(
+    database: Database, name: str, after: int, limit: int, objective: str | None, state: str | None
+) -> list[tuple[int, JobView]]:
+    with database.read() as connection:
+        study = find(connection, name)
+        objectives = {row.id: row.name for row in objectives_of(connection, study.id)}
+        ids = {each: number for number, each in objectives.items()}
+        if objective is not None and objective not in ids:
+            raise RequestRefused(f"objective {objective!r} is not in study {name!r}{did_you_mean(objective, ids)}")
+        wanted = ids[objective] if objective is not None else None
+        rows = page_of_jobs(connection, study.id, after, limit, wanted, state)
+        workers = last_workers(connection, [row["id"] for row in rows])
+        values = {
+            (one["sample_id"], one["objective_id"]): one["value"]
+            for one in values_of(connection, [row["sample_id"] for row in rows])
+            if one["value"] is not None
+        }
+    return [
+        (
+            row["id"],
+            JobView(
+                job=row["id"],
+                sample=row["sample_id"],
+                objective=objectives[row["objective_id"]],
+                state=row["state"],
+                value=values.get((row["sample_id"], row["objective_id"])),
+                attempts=row["attempts"],
+                cheap_only=row["cheap_only"],
+                worker=workers.get(row["id"]),
+                expires_at=iso(row["expires_at"]),
+            ),
+        )
+        for row in rows
+    ]
+
+
+def list_steps(database: Database, name: str, after: int, limit: int) -> list[tuple[int, StepView]]:
+    with database.read() as connection:
+        study = find(connection, name)
+        names = [objective["name"] for objective in study.spec["objectives"]]
+        rows = steps_of(connection, study.id, after=after, limit=limit)
+    return [
+        (
+            row.id,
+            StepView(
+                step=step_name(row.kind, row.number, row.objective, names) or "",
+                kind=row.kind,
+                objective=names[row.objective] if row.objective >= 0 else None,
+                number=row.number,
+                state=row.state,
+                due_seq=row.due_seq,
+                due_at=iso(row.due_at),
+                done_at=iso(row.done_at),
+                faults=row.faults,
+                fault=row.fault,
+                record=row.record,
+            ),
+        )
+        for row in rows
+    ]
+
+
+def front(database: Database, name: str) -> list[FrontItem]:
+    """The nondominated of all complete full samples."""
+    with database.read() as connection:
+        study = find(connection, name)
+        rows = page_of_samples(connection, study.id, 0, EVERYTHING, full=True)
+        samples = _samples(connection, study, rows)
+    objectives = study.spec["objectives"]
+    complete = [one for one in samples if len(one.values) == len(objectives)]
+    if not complete:
+        return []
+    signs = [-1.0 if objective["direction"] == "maximize" else 1.0 for objective in objectives]
+    F = np.array([[one.values[o["name"]] for o in objectives] for one in complete]) * signs  # (n, m)
+    best = moocore.is_nondominated(F, keep_weakly=True)
+    return [
+        FrontItem(sample=one.sample, step=one.step, x=one.x, values=one.values)
+        for one, kept in zip(complete, best, strict=True)
+        if kept
+    ]
+
+
+def list_workers(database: Database, after: int, limit: int) -> list[tuple[int, WorkerView]]:
+    with database.read() as connection:
+        rows = page_of_workers(connection, after, limit)
+        held = jobs_held(connection)
+    return [
+        (
+            row["id"],
+            WorkerView(
+                worker=row["name"],
+                first_seen_at=iso(row["first_seen_at"]),
+                last_seen_at=iso(row["last_seen_at"]),
+                jobs=held.get(row["id"], []),
+            ),
+        )
+        for row in rows
+    ]

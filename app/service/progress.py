@@ -1,0 +1,146 @@
+"""What engineers see of a study: progress from counters, health in plain words."""
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row
+
+from app.service.studies import find
+from app.service.times import iso
+from app.store.database import Database
+from app.store.lists import database_time, head_age, live_workers
+from app.store.samples import last_durations
+from app.store.steps import due_steps, last_record
+from app.store.studies import leased_counts, objectives_of, page_of_studies
+from counterpoise.wire.views import Hypervolume, ObjectiveView, StudySummary, StudyView
+
+ALIVE_S = 120.0  # workers poll at least every minute
+LATE_PLAN_S = 30.0
+
+
+def summary(study: Row[Any]) -> dict[str, Any]:
+    return {
+        "name": study.name,
+        "phase": study.phase,
+        "state": study.state,
+        "step": study.step,
+        "evaluated_full": study.settled_full,
+        "planned_full": study.planned_full,
+        "budget": study.budget,
+        "created_at": iso(study.created_at),
+        "finished_at": iso(study.finished_at),
+    }
+
+
+def list_studies(database: Database, after: int, limit: int) -> list[tuple[int, StudySummary]]:
+    with database.read() as connection:
+        return [(row.id, StudySummary(**summary(row))) for row in page_of_studies(connection, after, limit)]
+
+
+def view(database: Database, name: str) -> StudyView:
+    with database.read() as connection:
+        study = find(connection, name)
+        rows = objectives_of(connection, study.id)
+        leased = leased_counts(connection, study.id)
+        objectives = [_objective(connection, study, row, leased) for row in rows]
+        return StudyView(
+            **summary(study),
+            objectives=objectives,
+            hypervolume=_hypervolume(connection, study),
+            health=health(connection, study, rows, objectives),
+            spec=study.spec,
+        )
+
+
+def _objective(connection: Connection, study: Row[Any], row: Row[Any], leased: dict[int, int]) -> ObjectiveView:
+    spec = study.spec["objectives"][row.position]
+    run = row.same_run_as or row.id
+    durations = last_durations(connection, run, 100)
+    held = leased.get(run, 0)
+    return ObjectiveView(
+        name=row.name,
+        direction=spec["direction"],
+        unit=spec["unit"],
+        same_run_as=spec["same_run_as"],
+        cheap=bool(row.cheap) if row.cheap is not None else row.ratio > study.spec["cheap_threshold"],
+        ratio=row.ratio,
+        median_duration_s=statistics.median(durations) if durations else None,
+        ready=row.created - row.done - row.failed - row.superseded - held,
+        leased=held,
+        done=row.done,
+        failed=row.failed,
+        superseded=row.superseded,
+    )
+
+
+def _hypervolume(connection: Connection, study: Row[Any]) -> Hypervolume | None:
+    step = last_record(connection, study.id)
+    found = (step.record or {}).get("hypervolume") if step is not None else None
+    if step is None or not found:
+        return None
+    objectives = study.spec["objectives"]
+    reference = {
+        o["name"]: -value if o["direction"] == "maximize" else value
+        for o, value in zip(objectives, found["reference"], strict=True)
+    }
+    number = step.number if step.kind == "search" else study.step
+    return Hypervolume(value=found["value"], reference_point=reference, step=number, exact=found["exact"])
+
+
+def health(
+    connection: Connection, study: Row[Any], rows: Sequence[Row[Any]], objectives: Sequence[ObjectiveView]
+) -> list[str]:
+    words: list[str] = []
+    if study.state == "paused":
+        words.append("the study is paused: no new leases and no new steps until it is resumed")
+    if study.phase == "finished" and study.ending and study.ending != "the budget is used up":
+        words.append(f"the study is finished: {study.ending}")
+    words += _queues(connection, study, rows, objectives)
+    words += _steps(connection, study)
+    for seen in objectives:
+        if seen.failed and seen.same_run_as is None:
+            total = seen.failed + seen.done
+            words.append(
+                f"objective {seen.name}: {seen.failed} of {total} settled jobs failed; `study retry` runs them again"
+            )
+    return words
+
+
+def _queues(
+    connection: Connection, study: Row[Any], rows: Sequence[Row[Any]], objectives: Sequence[ObjectiveView]
+) -> list[str]:
+    words = []
+    alive = live_workers(connection, ALIVE_S)
+    for row, seen in zip(rows, objectives, strict=True):
+        if row.same_run_as is not None or not seen.ready or study.state == "paused":
+            continue
+        able = [w for w in alive if _takes(w["studies"], study.name) and _takes(w["objectives"], row.name)]
+        age = head_age(connection, row.id)
+        if not able and age is not None:
+            words.append(
+                f"objective {row.name}: {seen.ready} jobs have waited {_span(age)} and no live worker can evaluate it"
+            )
+    return words
+
+
+def _takes(wanted: Sequence[str], name: str) -> bool:
+    return "*" in wanted or name in wanted
+
+
+def _steps(connection: Connection, study: Row[Any]) -> list[str]:
+    words = []
+    now = database_time(connection)
+    for step in due_steps(connection, study.id):
+        title = f"step {step.kind} {step.number}"
+        if step.fault:
+            words.append(f"{title} failed {step.faults} times and will be tried again: {step.fault}")
+        elif study.state == "active" and step.claim is None and now - step.due_at > LATE_PLAN_S:
+            words.append(f"{title} has been due for {_span(now - step.due_at)}; is a planner running?")
+    return words
+
+
+def _span(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,44 @@
+"""Ratios: how many evaluations of an objective fit into one of the slowest."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row
+
+from app.store.samples import last_durations
+from counterpoise.wire.specification import Specification
+
+ENOUGH, LAST = 3, 100
+
+
+def declared_ratios(spec: Specification) -> list[float] | None:
+    """By the specification's `ratios` or evaluation times; None if they must be measured."""
+    runs = {objective.name: objective for objective in spec.objectives if objective.same_run_as is None}
+    if spec.ratios is not None:
+        by_run = {name: float(spec.ratios.get(name, 1.0)) for name in runs}
+    elif spec.declared_times:
+        by_run = _from_times({name: objective.evaluation_time_s or 1.0 for name, objective in runs.items()})
+    else:
+        return None
+    return [min(by_run[o.same_run_as or o.name], spec.max_ratio) for o in spec.objectives]
+
+
+def current_ratios(connection: Connection, study: Row[Any], rows: Sequence[Row[Any]]) -> list[float]:
+    """The declared ones, or those measured up to now; 1 until each run has been measured often enough."""
+    spec = Specification.model_validate(study.spec)
+    declared = declared_ratios(spec)
+    if declared is not None:
+        return declared
+    runs = [row for row in rows if row.same_run_as is None]
+    durations = {row.id: last_durations(connection, row.id, LAST) for row in runs}
+    if any(len(found) < ENOUGH for found in durations.values()):
+        return [1.0] * len(rows)
+    by_run = _from_times({row.id: max(statistics.median(durations[row.id]), 1e-6) for row in runs})
+    return [min(by_run[row.same_run_as or row.id], spec.max_ratio) for row in rows]
+
+
+def _from_times(times: dict[Any, float]) -> dict[Any, float]:
+    slowest = max(times.values())
+    return {key: float(math.floor(slowest / took * (1 + 1e-12))) for key, took in times.items()}

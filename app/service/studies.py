@@ -1,0 +1,168 @@
+"""Studies: create, pause, resume, stop, extend, retry, delete."""
+
+import secrets
+from typing import Any
+
+from sqlalchemy import Connection, Row
+from sqlalchemy.exc import IntegrityError
+
+from app.errors import RequestRefused, StudyBusy, StudyExists, StudyUnknown
+from app.service.due import make_due_what_is
+from app.service.names import did_you_mean
+from app.service.ratios import declared_ratios
+from app.store.clock import database_now
+from app.store.database import Database
+from app.store.steps import drop_due, make_due
+from app.store.studies import (
+    NewObjective,
+    change_study,
+    create_study,
+    delete_study,
+    find_study,
+    guests,
+    leased_counts,
+    objectives_of,
+    study_names,
+)
+from app.store.transitions import Change, Ledger, failed_jobs, ready_jobs, superseded, write
+from app.store.wakeups import notify
+from counterpoise.wire.specification import Specification
+
+
+def create(database: Database, spec: Specification, lease_s: float) -> bool:
+    """Store a new study; False if the same one is there already."""
+    try:
+        return database.write(lambda connection: _create(connection, spec, lease_s))
+    except IntegrityError:  # somebody created it between our look and our insert
+        return database.write(lambda connection: _create(connection, spec, lease_s))
+
+
+def _create(connection: Connection, spec: Specification, lease_s: float) -> bool:
+    wanted = spec.model_dump(mode="json")
+    there = find_study(connection, spec.name)
+    if there is not None:
+        if there.spec == wanted:
+            return False
+        differing = sorted(name for name in wanted if there.spec.get(name) != wanted[name])
+        raise StudyExists(
+            f"study {spec.name!r} exists with another specification (it differs in {', '.join(differing)});"
+            " choose another name, or delete it first"
+        )
+    ratios = declared_ratios(spec) or [1.0] * len(spec.objectives)
+    leases = {o.name: o.lease_s or spec.lease_s or lease_s for o in spec.objectives}
+    objectives = [
+        NewObjective(o.name, leases[o.same_run_as or o.name], o.timeout_s, o.same_run_as, ratio)
+        for o, ratio in zip(spec.objectives, ratios, strict=True)
+    ]
+    seed = spec.seed if spec.seed is not None else secrets.randbits(62)
+    study = create_study(connection, spec.name, wanted, spec.budget, seed, objectives)
+    _plan_initial(connection, study, spec)
+    return True
+
+
+def _plan_initial(connection: Connection, study: int, spec: Specification) -> None:
+    make_due(connection, study, "initial", 0, 0, {"size": spec.initial_count, "budget": spec.budget})
+    notify(connection)
+
+
+def find(connection: Connection, name: str, *, lock: bool = False) -> Row[Any]:
+    study = find_study(connection, name, lock=lock)
+    if study is None:
+        raise StudyUnknown(f"there is no study {name!r}{did_you_mean(name, study_names(connection))}")
+    return study
+
+
+def pause(database: Database, name: str) -> None:
+    """No new leases and no new steps; what runs goes on."""
+    database.write(lambda connection: _switch(connection, name, "paused"))
+
+
+def resume(database: Database, name: str) -> None:
+    database.write(lambda connection: _switch(connection, name, "active"))
+
+
+def _switch(connection: Connection, name: str, state: str) -> None:
+    study = find(connection, name, lock=True)
+    if study.state == state:
+        return
+    change_study(connection, study.id, state=state)
+    write(connection, study.id, Ledger(events=[("paused" if state == "paused" else "resumed", {})]), {})
+    notify(connection)
+
+
+def stop(database: Database, name: str, *, cancel_running: bool) -> None:
+    """Finish now: ready jobs are superseded, running ones may finish or, on request, are advised to cancel."""
+
+    def work(connection: Connection) -> None:
+        study = find(connection, name, lock=True)
+        also = guests(objectives_of(connection, study.id))
+        if study.phase != "finished":
+            drop_due(connection, study.id, ["initial", "stream", "search", "closing"])
+            pointless = ready_jobs(connection, study.id, only_cheap=False)
+            write(connection, study.id, Ledger(changes=superseded(pointless), events=[("stopped", {})]), also)
+            ending = {"phase": "finished", "finished_at": database_now(), "ending": "it was stopped"}
+            change_study(connection, study.id, **ending)
+        change_study(connection, study.id, cancel_running=cancel_running)
+
+    database.write(work)
+
+
+def extend(database: Database, name: str, budget: int) -> None:
+    """A larger budget; reopens a finished study."""
+
+    def work(connection: Connection) -> None:
+        study = find(connection, name, lock=True)
+        if budget <= study.budget:
+            raise RequestRefused(
+                f"study {name!r} has a budget of {study.budget} already; extend it to more than that, not to {budget}"
+            )
+        phase = study.phase if study.phase != "finished" else "search" if study.step else "initial"
+        reopened = {"phase": phase, "finished_at": None, "ending": None, "cancel_running": False}
+        change_study(connection, study.id, budget=budget, **reopened)
+        write(connection, study.id, Ledger(events=[("extended", {"budget": budget})]), {})
+        drop_due(connection, study.id, ["closing"])
+        spec = Specification.model_validate(study.spec)
+        if study.planned_full == 0:
+            _plan_initial(connection, study.id, spec)
+        else:
+            make_due_what_is(connection, study.id)
+
+    database.write(work)
+
+
+def retry(database: Database, name: str, objectives: list[str] | None) -> int:
+    """Failed jobs are ready again, as if never tried; answers how many."""
+
+    def work(connection: Connection) -> int:
+        study = find(connection, name, lock=True)
+        rows = objectives_of(connection, study.id)
+        runs = {row.name: row.id for row in rows if row.same_run_as is None}
+        unknown = [each for each in objectives or () if each not in runs]
+        if unknown:
+            raise RequestRefused(
+                f"objective {unknown[0]!r} has no jobs of its own in study {name!r}{did_you_mean(unknown[0], runs)}"
+            )
+        wanted = [runs[each] for each in objectives] if objectives is not None else list(runs.values())
+        found = failed_jobs(connection, study.id, wanted)
+        write(connection, study.id, Ledger(changes=[Change(job, "ready") for job in found]), guests(rows))
+        if found:
+            notify(connection)
+        return len(found)
+
+    return database.write(work)
+
+
+def delete(database: Database, name: str, *, force: bool) -> None:
+    """Remove a study and all that belongs to it."""
+
+    def work(connection: Connection) -> None:
+        study = find(connection, name, lock=True)
+        leased = sum(leased_counts(connection, study.id).values())
+        if leased and not force:
+            raise StudyBusy(
+                f"{leased} jobs of study {name!r} are with workers and their values would be lost;"
+                " stop the study and wait, or delete it with force"
+            )
+        delete_study(connection, study.id)
+
+    database.write(work)

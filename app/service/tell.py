@@ -1,0 +1,174 @@
+"""Tell: a worker's values and failures. Idempotent per lease; a list is answered item by item."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, Row, RowMapping
+
+from app.service.due import make_due_what_is
+from app.service.names import did_you_mean
+from app.service.verdicts import Limits, told_failure, told_value
+from app.store.attempts import owners, read_attempts
+from app.store.database import Database
+from app.store.studies import guests, objectives_of
+from app.store.transitions import Ending, JobRow, Ledger, Result, lock_jobs, lock_study, write
+from app.store.wakeups import notify
+from counterpoise.wire.work import Tell, Told
+
+MOST_METADATA = 20_000
+SAID = ("done", "failed", "late", "duplicate")  # outcomes that a worker's own words gave an attempt
+
+
+def tell(database: Database, items: Sequence[Tell]) -> list[Told]:
+    return database.write(lambda connection: tell_all(connection, items))
+
+
+def tell_all(connection: Connection, items: Sequence[Tell]) -> list[Told]:
+    """Settle what can be settled, study by study, in one transaction; answers in the order of the items."""
+    known = owners(connection, [item.lease for item in items])
+    answers: dict[int, Told] = {}
+    by_study: dict[int, list[int]] = {}
+    for index, item in enumerate(items):
+        job, study = known.get(item.lease, (None, None))
+        if study is None or job != item.job:
+            detail = f"lease {item.lease} was never issued for job {item.job}; tell with the pair that /ask answered"
+            answers[index] = Told(job=item.job, status=404, detail=detail)
+        else:
+            by_study.setdefault(study, []).append(index)
+    for study in sorted(by_study):  # one order for all, so that two lists never wait for each other
+        for indices in _rounds(by_study[study], items):
+            heard = _tell_study(connection, study, [items[index] for index in indices])
+            answers.update(zip(indices, heard, strict=True))
+    return [answers[index] for index in range(len(items))]
+
+
+def _rounds(indices: Sequence[int], items: Sequence[Tell]) -> Iterator[list[int]]:
+    """Parts of a list in which each job is spoken of once: a second word on a job must see the first one's effect."""
+    while indices:
+        first = {items[index].job: index for index in reversed(indices)}.values()
+        yield sorted(first)
+        indices = [index for index in indices if index not in first]
+
+
+def _tell_study(connection: Connection, study_id: int, items: Sequence[Tell]) -> list[Told]:
+    study = lock_study(connection, study_id)
+    if study is None:
+        return [Told(job=item.job, status=404, detail="its study was deleted meanwhile") for item in items]
+    rows = objectives_of(connection, study_id)
+    also = guests(rows)
+    hearing = _Hearing(
+        names={row.id: row.name for row in rows},
+        also=also,
+        limits=limits_of(study),
+        jobs=lock_jobs(connection, [item.job for item in items]),
+        attempts=read_attempts(connection, [item.lease for item in items]),
+    )
+    answers = [hearing.hear(item) for item in items]
+    write(connection, study_id, hearing.ledger, also)
+    if any(change.state == "ready" for change in hearing.ledger.changes):
+        notify(connection)
+    if hearing.ledger.results:
+        make_due_what_is(connection, study_id)
+    return answers
+
+
+def limits_of(study: Row[Any]) -> Limits:
+    return Limits(study.spec["max_attempts"], study.spec["max_losses"], study.step, study.phase == "finished")
+
+
+@dataclass(slots=True)
+class _Hearing:
+    """One study's part of a list of tells, heard item by item and written at once."""
+
+    names: dict[int, str]
+    also: dict[int, list[int]]
+    limits: Limits
+    jobs: dict[int, JobRow]
+    attempts: dict[str, RowMapping]
+    ledger: Ledger = field(default_factory=Ledger)
+
+    def hear(self, item: Tell) -> Told:
+        job, attempt = self.jobs[item.job], self.attempts[item.lease]
+        if attempt["outcome"] in SAID:
+            return self._again(item, job, attempt)
+        fault = self._fault(item, job)
+        if fault:
+            return Told(job=item.job, status=422, state=job.state, detail=fault)
+        return self._value(item, job, attempt) if item.failure is None else self._failure(item, job)
+
+    def _fault(self, item: Tell, job: JobRow) -> str | None:
+        expected = [self.names[guest] for guest in self.also[job.objective]]
+        for name in item.also:
+            if name not in expected:
+                among = f"it takes {', '.join(expected)}" if expected else "it takes none"
+                return f"`also` of this job does not take {name!r}; {among}{did_you_mean(name, expected)}"
+        if item.metadata is not None and len(json.dumps(item.metadata)) > MOST_METADATA:
+            return f"`metadata` is longer than {MOST_METADATA} characters of JSON; keep large results elsewhere"
+        return None
+
+    def _again(self, item: Tell, job: JobRow, attempt: RowMapping) -> Told:
+        """The same words on the same lease: the same answer. Others: refused."""
+        kind = item.failure.kind if item.failure else None
+        said = (attempt["details"] or {}).get("also", {})
+        if (item.value, kind, dict(item.also)) == (attempt["value"], attempt["failure"], said):
+            return Told(job=job.id, status=200, state=job.state, detail=DETAILS[attempt["outcome"]])
+        words = f"value {attempt['value']!r}" if attempt["failure"] is None else f"failure {attempt['failure']!r}"
+        detail = f"this lease has already told {words}; a result cannot be changed"
+        return Told(job=job.id, status=409, state=job.state, detail=detail)
+
+    def _value(self, item: Tell, job: JobRow, attempt: RowMapping) -> Told:
+        change = told_value(job)
+        current = job.state == "leased" and job.lease == item.lease
+        outcome = "duplicate" if change is None else "done" if current else "late"
+        self._end(item, outcome)
+        if change is not None:
+            self.ledger.changes.append(change)
+            took = item.duration_s if item.duration_s is not None else attempt["age_s"]
+            self.ledger.results.append(Result(job.sample, job.objective, item.value, duration_s=took))
+            for guest in self.also[job.objective]:
+                value = item.also.get(self.names[guest])
+                failure = "error" if value is None else None
+                self.ledger.results.append(Result(job.sample, guest, value, failure))
+        state = job.state if change is None else change.state
+        return Told(job=job.id, status=200, state=state, detail=DETAILS[outcome])
+
+    def _failure(self, item: Tell, job: JobRow) -> Told:
+        assert item.failure is not None  # noqa: S101
+        change = told_failure(job, item.lease, item.failure.kind, self.limits)
+        self._end(item, "failed")
+        if change is not None:
+            self.ledger.changes.append(change)
+            if change.state == "failed":
+                self.ledger.results += failures(job, item.failure.kind, self.also)
+        state = job.state if change is None else change.state
+        return Told(job=job.id, status=200, state=state, detail=DETAILS["failed"])
+
+    def _end(self, item: Tell, outcome: str) -> None:
+        details = {name: said for name, said in (("metadata", item.metadata), ("also", dict(item.also))) if said}
+        failure = item.failure
+        self.ledger.endings.append(
+            Ending(
+                lease=item.lease,
+                outcome=outcome,
+                value=item.value,
+                failure=failure.kind if failure else None,
+                message=failure.message if failure else None,
+                duration_s=item.duration_s,
+                details=details or None,
+            )
+        )
+
+
+def failures(job: JobRow, kind: str, also: dict[int, list[int]]) -> list[Result]:
+    """A run that failed for good gives no value to any of its objectives."""
+    return [Result(job.sample, objective, failure=kind) for objective in (job.objective, *also[job.objective])]
+
+
+DETAILS = {
+    "done": "recorded",
+    "late": "recorded; the lease had expired, but the value was still missing",
+    "duplicate": "kept as a further attempt; another lease was faster and its value stands",
+    "failed": "the failure is recorded",
+}

@@ -1,0 +1,107 @@
+"""Steps: due, claimed by a planner, done. A step's identity is unique; its samples appear with it or not at all."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, or_, select, text, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from app.store.clock import database_now, new_lease
+from app.store.tables import steps, studies
+
+DUE = text("steps.state = 'due'")
+
+
+def make_due(
+    connection: Connection, study: int, kind: str, number: int, seq: int, inputs: dict[str, Any], objective: int = -1
+) -> bool:
+    """Note that a step is due; False if it was before."""
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    row = {"study_id": study, "kind": kind, "objective": objective, "number": number, "due_seq": seq, "inputs": inputs}
+    statement = insert(steps).values(due_at=database_now(), **row).on_conflict_do_nothing()
+    return connection.execute(statement).rowcount > 0
+
+
+def due_steps(connection: Connection, study: int) -> list[Row[Any]]:
+    return list(connection.execute(select(steps).where(steps.c.study_id == study, DUE)).all())
+
+
+def drop_due(connection: Connection, study: int, kinds: Sequence[str]) -> None:
+    """Forget steps that are due but no longer wanted; a planner that prepares one finds its claim gone."""
+    connection.execute(delete(steps).where(steps.c.study_id == study, steps.c.kind.in_(kinds), DUE))
+
+
+def claim(connection: Connection, for_s: float) -> Row[Any] | None:
+    """Take the step that has been due longest in any active study, if nobody has it."""
+    free = or_(steps.c.claim_expires_at.is_(None), steps.c.claim_expires_at < database_now())
+    ripe = or_(steps.c.retry_at.is_(None), steps.c.retry_at <= database_now())
+    first = (
+        select(steps.c.id)
+        .join(studies, studies.c.id == steps.c.study_id)
+        .where(DUE, free, ripe, studies.c.state == "active")
+        .order_by(steps.c.due_at, steps.c.id)
+        .limit(1)
+        .with_for_update(skip_locked=True, of=steps)
+        .cte("first")
+    )
+    statement = (
+        update(steps)
+        .where(steps.c.id.in_(select(first.c.id)), steps.c.state == "due")
+        .values(claim=new_lease(), claim_expires_at=database_now() + for_s)
+        .returning(*steps.c)
+    )
+    return connection.execute(statement).one_or_none()
+
+
+def keep_claim(connection: Connection, step: int, token: str, for_s: float) -> bool:
+    """Prolong a claim; False if it was lost."""
+    mine = (steps.c.id == step, steps.c.claim == token, steps.c.state == "due")
+    statement = update(steps).where(*mine).values(claim_expires_at=database_now() + for_s)
+    return connection.execute(statement).rowcount > 0
+
+
+def finish_step(connection: Connection, step: int, token: str, record: dict[str, Any]) -> bool:
+    """due -> done for the holder of the claim; False if it was lost."""
+    statement = (
+        update(steps)
+        .where(steps.c.id == step, steps.c.claim == token, steps.c.state == "due")
+        .values(state="done", done_at=database_now(), record=record, claim=None, claim_expires_at=None, fault=None)
+    )
+    return connection.execute(statement).rowcount > 0
+
+
+def fail_step(connection: Connection, step: int, token: str, fault: str, backoff_s: float) -> None:
+    """Note a fault and give the step back, to be tried again later."""
+    connection.execute(
+        update(steps)
+        .where(steps.c.id == step, steps.c.claim == token, steps.c.state == "due")
+        .values(
+            claim=None,
+            claim_expires_at=None,
+            faults=steps.c.faults + 1,
+            fault=fault,
+            retry_at=database_now() + backoff_s,
+        )
+    )
+
+
+def give_back(connection: Connection, step: int, token: str) -> None:
+    """End a claim without a fault (the planner stops, or the study was paused)."""
+    mine = (steps.c.id == step, steps.c.claim == token)
+    connection.execute(update(steps).where(*mine).values(claim=None, claim_expires_at=None))
+
+
+def steps_of(
+    connection: Connection, study: int, kind: str | None = None, *, after: int = 0, limit: int = 1_000_000
+) -> list[Row[Any]]:
+    query = select(steps).where(steps.c.study_id == study, steps.c.id > after).order_by(steps.c.id).limit(limit)
+    if kind is not None:
+        query = query.where(steps.c.kind == kind)
+    return list(connection.execute(query).all())
+
+
+def last_record(connection: Connection, study: int) -> Row[Any] | None:
+    """The latest step that looked at the whole study."""
+    kinds = steps.c.kind.in_(("search", "closing"))
+    query = select(steps).where(steps.c.study_id == study, steps.c.state == "done", kinds)
+    return connection.execute(query.order_by(steps.c.id.desc()).limit(1)).one_or_none()
