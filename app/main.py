@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from app import planner
 from app.api import health, studies, work
 from app.api.body_limit import BodyLimit
+from app.api.document import install_document
 from app.api.problems import RESPONSES, install_problems
 from app.api.request_log import RequestLog
 from app.api.waiting import Desk
@@ -55,6 +56,7 @@ def create_app(settings: Settings) -> FastAPI:
     for router in (work.router, studies.router, health.router):
         app.include_router(router)
     install_problems(app)
+    install_document(app)
     # The last one added is the outermost: a refused body still gets its request id and its line in the log.
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     app.add_middleware(RequestLog)

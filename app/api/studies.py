@@ -7,6 +7,7 @@ from fastapi import APIRouter, Body, Depends, Path, Query, Response
 
 from app.api.access import READ, WORKER, allow
 from app.api.dependencies import TheDatabase, ThePage, TheSettings, Window
+from app.api.document import body, reference
 from app.service import lists, progress, studies
 from counterpoise.wire.specification import EXAMPLE, NAME_RULE, Specification, parse_specification
 from counterpoise.wire.views import (
@@ -43,22 +44,13 @@ def page(rows: Sequence[tuple[int, Item]], window: Window) -> Page[Item]:
     summary="Create a study",
     dependencies=ADMINS,
     responses={200: {"model": StudyView, "description": "The same study is there already"}},
-    openapi_extra={
-        "requestBody": {
-            "content": {
-                "application/json": {
-                    "schema": Specification.model_json_schema(ref_template="#/components/schemas/{model}"),
-                    "example": EXAMPLE,
-                }
-            }
-        }
-    },
+    openapi_extra=body(reference(Specification), EXAMPLE),
 )
 def post_study(
-    body: Annotated[Any, Body()], response: Response, database: TheDatabase, settings: TheSettings
+    said: Annotated[Any, Body()], response: Response, database: TheDatabase, settings: TheSettings
 ) -> StudyView:
     """The same specification again is answered with 200; another one of the same name with 409."""
-    spec = parse_specification(body)
+    spec = parse_specification(said)
     if not studies.create(database, spec, settings.lease_s):
         response.status_code = 200
     return progress.view(database, spec.name)
@@ -125,22 +117,22 @@ def post_resume(name: Name, database: TheDatabase) -> StudyView:
 
 
 @router.post("/studies/{name}/stop", summary="Finish now", dependencies=ADMINS)
-def post_stop(name: Name, database: TheDatabase, body: Stop | None = None) -> StudyView:
+def post_stop(name: Name, database: TheDatabase, how: Stop | None = None) -> StudyView:
     """Ready jobs are superseded; running ones may finish, or are advised to cancel."""
-    studies.stop(database, name, cancel_running=body.cancel_running if body else False)
+    studies.stop(database, name, cancel_running=how.cancel_running if how else False)
     return progress.view(database, name)
 
 
 @router.post("/studies/{name}/extend", summary="Raise the budget", dependencies=ADMINS)
-def post_extend(name: Name, body: Extend, database: TheDatabase) -> StudyView:
+def post_extend(name: Name, wish: Extend, database: TheDatabase) -> StudyView:
     """Reopens a finished study."""
-    studies.extend(database, name, body.budget)
+    studies.extend(database, name, wish.budget)
     return progress.view(database, name)
 
 
 @router.post("/studies/{name}/retry", summary="Run failed jobs again", dependencies=ADMINS)
-def post_retry(name: Name, database: TheDatabase, body: Retry | None = None) -> Retried:
-    return Retried(jobs=studies.retry(database, name, body.objectives if body else None))
+def post_retry(name: Name, database: TheDatabase, which: Retry | None = None) -> Retried:
+    return Retried(jobs=studies.retry(database, name, which.objectives if which else None))
 
 
 @router.get("/workers", summary="Workers seen", tags=["workers"], dependencies=READERS)

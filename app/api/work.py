@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from app.api.access import WORKER, allow
 from app.api.dependencies import TheDatabase, TheDesk
+from app.api.document import body, reference
 from app.errors import LeaseUnknown, ResultConflict, TellInvalid
 from app.service.heartbeat import heartbeat, release
 from app.service.tell import tell
@@ -38,28 +39,16 @@ async def _left(request: Request) -> None:
 @router.post(
     "/tell",
     summary="Tell a value or a failure, or a list of them",
-    openapi_extra={
-        "requestBody": {
-            "content": {
-                "application/json": {
-                    "schema": {
-                        "anyOf": [
-                            Tell.model_json_schema(ref_template="#/components/schemas/{model}"),
-                            {"type": "array", "items": {"type": "object"}, "minItems": 1, "maxItems": MOST_TELLS},
-                        ]
-                    },
-                    "example": EXAMPLE,
-                }
-            }
-        }
-    },
+    openapi_extra=body(
+        {"anyOf": [reference(Tell), {"type": "array", "items": {}, "minItems": 1, "maxItems": MOST_TELLS}]}, EXAMPLE
+    ),
 )
-def post_tell(body: Annotated[Any, Body()], database: TheDatabase) -> Told | list[Told]:
+def post_tell(said: Annotated[Any, Body()], database: TheDatabase) -> Told | list[Told]:
     """Idempotent per lease. A list is answered item by item: a bad item refuses no other."""
-    if isinstance(body, list):
-        return _tell_list(body, database)
+    if isinstance(said, list):
+        return _tell_list(said, database)
     try:
-        item = Tell.model_validate(body)
+        item = Tell.model_validate(said)
     except ValidationError as error:
         raise RequestValidationError([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]) from None
     (answer,) = tell(database, [item])
@@ -68,12 +57,12 @@ def post_tell(body: Annotated[Any, Body()], database: TheDatabase) -> Told | lis
     return answer
 
 
-def _tell_list(body: list[Any], database: Database) -> list[Told]:
-    if not 1 <= len(body) <= MOST_TELLS:
-        raise TellInvalid(f"a list holds 1 to {MOST_TELLS} tells, not {len(body)}; send several lists")
+def _tell_list(items: list[Any], database: Database) -> list[Told]:
+    if not 1 <= len(items) <= MOST_TELLS:
+        raise TellInvalid(f"a list holds 1 to {MOST_TELLS} tells, not {len(items)}; send several lists")
     answers: dict[int, Told] = {}
     good: dict[int, Tell] = {}
-    for index, raw in enumerate(body):
+    for index, raw in enumerate(items):
         try:
             good[index] = Tell.model_validate(raw)
         except ValidationError as error:
@@ -83,16 +72,16 @@ def _tell_list(body: list[Any], database: Database) -> list[Told]:
             number = job if isinstance(job, int) and not isinstance(job, bool) else 0
             answers[index] = Told(job=number, status=422, detail=f"#/{index}/{where}: {fault['msg']}")
     answers |= zip(good, tell(database, list(good.values())), strict=True) if good else {}
-    return [answers[index] for index in range(len(body))]
+    return [answers[index] for index in range(len(items))]
 
 
 @router.post("/heartbeat", summary="Give a sign of life")
-def post_heartbeat(body: Leases, database: TheDatabase) -> HeartbeatAnswer:
+def post_heartbeat(held: Leases, database: TheDatabase) -> HeartbeatAnswer:
     """New deadlines, and which jobs to cancel. An expired lease lives again while nobody else has its job."""
-    return HeartbeatAnswer(leases=heartbeat(database, list(dict.fromkeys(body.leases))))
+    return HeartbeatAnswer(leases=heartbeat(database, list(dict.fromkeys(held.leases))))
 
 
 @router.post("/release", summary="Give jobs back")
-def post_release(body: Leases, database: TheDatabase) -> Released:
+def post_release(held: Leases, database: TheDatabase) -> Released:
     """For jobs that will not be evaluated; counts nothing against them."""
-    return Released(released=release(database, list(dict.fromkeys(body.leases))))
+    return Released(released=release(database, list(dict.fromkeys(held.leases))))

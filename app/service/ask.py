@@ -8,12 +8,12 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from app.service.names import did_you_mean
 from app.service.times import iso
 from app.store.database import Database
 from app.store.leasing import Lease, any_ready, lease, open_attempts
 from app.store.studies import Queue, find_queues, find_study_by_id, objectives_of
 from app.store.workers import Seen, see_workers
+from counterpoise.wire.specification import did_you_mean
 from counterpoise.wire.work import Ask, Asked, Job
 
 ALL = "*"

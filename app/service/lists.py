@@ -8,13 +8,13 @@ import numpy as np
 from sqlalchemy import Connection, Row, RowMapping
 
 from app.errors import RequestRefused
-from app.service.names import did_you_mean
 from app.service.studies import find
 from app.service.times import iso
 from app.store.database import Database
 from app.store.lists import jobs_held, last_workers, page_of_jobs, page_of_samples, page_of_workers, values_of
 from app.store.steps import steps_of
 from app.store.studies import objectives_of
+from counterpoise.wire.specification import did_you_mean
 from counterpoise.wire.views import FrontItem, JobView, SampleView, StepView, WorkerView
 
 EVERYTHING = 2**62

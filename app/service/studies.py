@@ -8,10 +8,10 @@ from sqlalchemy.exc import IntegrityError
 
 from app.errors import RequestRefused, StudyBusy, StudyExists, StudyUnknown
 from app.service.due import make_due_what_is
-from app.service.names import did_you_mean
 from app.service.ratios import declared_ratios
 from app.store.clock import database_now
 from app.store.database import Database
+from app.store.samples import give_up
 from app.store.steps import drop_due, make_due
 from app.store.studies import (
     NewObjective,
@@ -26,7 +26,7 @@ from app.store.studies import (
 )
 from app.store.transitions import Change, Ledger, failed_jobs, ready_jobs, superseded, write
 from app.store.wakeups import notify
-from counterpoise.wire.specification import Specification
+from counterpoise.wire.specification import Specification, did_you_mean
 
 
 def create(database: Database, spec: Specification, lease_s: float) -> bool:
@@ -99,6 +99,7 @@ def stop(database: Database, name: str, *, cancel_running: bool) -> None:
         if study.phase != "finished":
             drop_due(connection, study.id, ["initial", "stream", "search", "closing"])
             pointless = ready_jobs(connection, study.id, only_cheap=False)
+            give_up(connection, study.id, {job.sample for job in pointless if not job.cheap_only})
             write(connection, study.id, Ledger(changes=superseded(pointless), events=[("stopped", {})]), also)
             ending = {"phase": "finished", "finished_at": database_now(), "ending": "it was stopped"}
             change_study(connection, study.id, **ending)

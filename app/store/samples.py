@@ -1,7 +1,7 @@
 """Samples and the jobs that evaluate them, added a whole step at a time."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -95,6 +95,12 @@ def values_in_order(connection: Connection, study: int) -> list[Learnt]:
     )
     rows = connection.execute(query)
     return [Learnt(row.id, row.x, row.name, row.value, row.failure) for row in rows]
+
+
+def give_up(connection: Connection, study: int, ids: Collection[int]) -> None:
+    """These full samples will not be evaluated on all objectives: they are no longer full, nor part of the plan."""
+    gone = connection.execute(update(samples).where(samples.c.id.in_(ids), samples.c.full).values(full=False)).rowcount
+    connection.execute(update(studies).where(studies.c.id == study).values(planned_full=studies.c.planned_full - gone))
 
 
 def last_durations(connection: Connection, objective: int, count: int) -> list[float]:
