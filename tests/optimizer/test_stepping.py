@@ -49,6 +49,12 @@ def test_streams_are_served_one_after_the_other() -> None:
     assert due(progress) == Generation(1, 3, 50)
 
 
+def test_an_objective_that_does_not_count_as_cheap_has_no_stream() -> None:
+    progress = replace(INITIAL, streams=streams((0, 109, 0), (0, 109, 0)))
+    assert due(progress) == Generation(0, 1, 50)
+    assert due(replace(progress, cheap=(1,))) == Generation(1, 1, 50)
+
+
 def test_a_ratio_that_is_measured_late_opens_its_stream_late() -> None:
     unknown = replace(INITIAL, ratios=(1.0, 1.0, 1.0), cheap=(), streams=streams((0, 109, 0)))
     assert due(unknown) == Nothing()
