@@ -82,11 +82,11 @@ def leased_counts(connection: Connection, study: int) -> dict[int, int]:
     """How many jobs of each objective are leased; as many rows are looked at as there are busy slots."""
     ids = select(objectives.c.id).where(objectives.c.study_id == study)
     query = (
-        select(jobs.c.objective_id, func.count())
+        select(jobs.c.objective_id, func.count().label("leased"))
         .where(jobs.c.objective_id.in_(ids), jobs.c.state == LEASED)
         .group_by(jobs.c.objective_id)
     )
-    return dict(connection.execute(query).tuples().all())
+    return {row.objective_id: row.leased for row in connection.execute(query)}
 
 
 def study_names(connection: Connection) -> list[str]:

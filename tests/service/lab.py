@@ -1,0 +1,128 @@
+"""A study in a database, with workers and a planner played by the test."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlalchemy import select, text
+
+from app.planner import Fitters, plan_one
+from app.service.ask import serve
+from app.service.expire import expire
+from app.service.progress import view
+from app.service.studies import create
+from app.service.tell import tell
+from app.store.database import Database
+from app.store.pulse import beat
+from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, studies
+from counterpoise.wire.specification import parse_specification
+from counterpoise.wire.views import StudyView
+from counterpoise.wire.work import Ask, Failure, FailureKind, Job, Tell, Told
+
+SPEC: dict[str, Any] = {
+    "name": "wing",
+    "variables": [{"name": "a", "low": 0.0, "high": 1.0}, {"name": "b", "low": 0.0, "high": 1.0}],
+    "objectives": [{"name": "mass", "evaluation_time_s": 1.0}, {"name": "crash", "evaluation_time_s": 4.0}],
+    "budget": 10,
+    "initial_samples": 4,
+    "seed": 1,
+}
+
+
+def value(job: Job) -> float:
+    a, b = job.x["a"], job.x["b"]
+    return {"mass": a + 0.1 * b, "crash": (1.0 - a) ** 2 + b, "lift": b, "drag": a * b}[job.objective]
+
+
+class Lab:
+    def __init__(self, database: Database, **changes: Any) -> None:
+        self.database = database
+        spec = parse_specification({**SPEC, **changes})
+        self.name = spec.name
+        create(database, spec, lease_s=60.0)
+        database.write(beat)
+
+    def plan(self) -> int:
+        """Run every step that is due; answers how many."""
+        done = 0
+        while plan_one(self.database, Fitters()):
+            done += 1
+        return done
+
+    def ask(self, *names: str, most: int = 1, worker: str = "w") -> list[Job]:
+        ask = Ask(worker=worker, studies=[self.name], objectives=list(names) or ["*"], max_jobs=most)
+        return serve(self.database, [ask], heartbeat_s=20.0)[0]
+
+    def tell(self, job: Job, told: float | None = None, **more: Any) -> Told:
+        (answer,) = tell(self.database, [self.said(job, told, **more)])
+        return answer
+
+    def said(self, job: Job, told: float | None = None, **more: Any) -> Tell:
+        return Tell(job=job.job, lease=job.lease, value=value(job) if told is None else told, **more)
+
+    def fail(self, job: Job, kind: FailureKind, message: str = "") -> Told:
+        failure = Failure(kind=kind, message=message)
+        (answer,) = tell(self.database, [Tell(job=job.job, lease=job.lease, failure=failure)])
+        return answer
+
+    def expire(self, *held: Job) -> int:
+        """Let these leases (all, if none is said) run out, in a world whose servers have been up for long."""
+        ids = [job.job for job in held]
+
+        def age(connection: Any) -> None:
+            connection.execute(text("UPDATE pulse SET resumed_at = 0"))
+            some = jobs.update().where(jobs.c.state == "leased").values(expires_at=1.0)
+            connection.execute(some.where(jobs.c.id.in_(ids)) if ids else some)
+
+        self.database.write(age)
+        return expire(self.database)
+
+    def ripen(self) -> None:
+        """End every back-off."""
+        self.database.write(lambda connection: connection.execute(jobs.update().values(ready_at=None)))
+
+    def run(self, order: Callable[[Sequence[Job]], Sequence[Job]] = list, rounds: int = 1000) -> StudyView:
+        """Ask, evaluate, tell and plan until the study is finished."""
+        for _ in range(rounds):
+            planned = self.plan()
+            got = self.ask(most=8)
+            for job in order(got):
+                also = {name: value(job.model_copy(update={"objective": name})) for name in job.also}
+                assert self.tell(job, also=also).status == 200
+            if not got and not planned:
+                break
+        return self.view()
+
+    def view(self) -> StudyView:
+        return view(self.database, self.name)
+
+    def rows(self, table: Any) -> list[dict[str, Any]]:
+        with self.database.read() as connection:
+            return [dict(row) for row in connection.execute(select(table).order_by(*table.primary_key)).mappings()]
+
+    def job(self, number: int) -> dict[str, Any]:
+        return next(row for row in self.rows(jobs) if row["id"] == number)
+
+    def values(self) -> list[tuple[float | None, str | None]]:
+        """What was learnt, in order."""
+        return [(row["value"], row["failure"]) for row in self.rows(sample_values)]
+
+    def check_counters(self) -> None:
+        """What is counted by hand equals what is kept."""
+        view, all_jobs, all_samples = self.view(), self.rows(jobs), self.rows(samples)
+        names = {row["id"]: row["name"] for row in self.rows(objectives)}
+        for seen in view.objectives:
+            if seen.same_run_as is None:
+                states = [row["state"] for row in all_jobs if names[row["objective_id"]] == seen.name]
+                kept = (seen.ready, seen.leased, seen.done, seen.failed, seen.superseded)
+                assert kept == tuple(states.count(s) for s in ("ready", "leased", "done", "failed", "superseded"))
+        full = [row for row in all_samples if row["full"]]
+        (study,) = self.rows(studies)
+        assert study["planned_full"] == len(full) <= study["budget"]
+        assert study["settled_full"] == sum(row["open"] == 0 for row in full)
+        assert [row["seq"] for row in self.rows(events)] == list(range(1, study["sequence"] + 1))
+        leased = [row for row in all_jobs if row["state"] == "leased"]
+        running = [row["lease"] for row in self.rows(attempts) if row["outcome"] is None]
+        assert sorted(running) == sorted(row["lease"] for row in leased)
+        for row in self.rows(objectives):
+            mine = [job for job in all_jobs if job["objective_id"] == row["id"] and not job["cheap_only"]]
+            assert row["open_full"] == sum(job["state"] in ("ready", "leased") for job in mine)
