@@ -1,4 +1,4 @@
-"""`counterpoise bench`: the paper's tables, the Gaussian process, one step, simulated workers, the store."""
+"""`counterpoise bench`: the paper's tables, the Gaussian process, one step, simulated workers, store, service."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -14,8 +14,9 @@ from app.optimizer.acquisition import Scaling
 from app.optimizer.lattice import Lattice
 from app.optimizer.strategy import STRATEGIES
 from app.optimizer.training import KeepExtra
-from benchmarks import comparison, report, runner
+from benchmarks import comparison, report, runner, service_report
 from benchmarks import gp as gp_benchmark
+from benchmarks import service as service_benchmark
 from benchmarks import step as step_benchmark
 from benchmarks import store as store_benchmark
 from benchmarks.pools import Pool
@@ -23,7 +24,7 @@ from benchmarks.problems import NAMES, problem
 from benchmarks.results import Outcome, Settings, Spec
 
 bench = typer.Typer(
-    help="Benchmarks: the paper's protocol, the Gaussian process, one step, simulated workers, the store.",
+    help="Benchmarks: the paper's protocol, the Gaussian process, one step, simulated workers, the store, the service.",
     no_args_is_help=True,
 )
 RESULTS = Path(__file__).parent / "results" / "runs.jsonl"
@@ -148,6 +149,24 @@ def store(
     with console.status("starting") as status:
         rows = store_benchmark.run(tuple(sizes or store_benchmark.SIZES), cycles, report=status.update)
     _print(rows, as_json, lambda: (store_benchmark.table(rows),))
+
+
+@bench.command(epilog="Example: counterpoise bench service --jobs 1000000 --rounds 2")
+def service(
+    jobs: Annotated[int, typer.Option(min=0, help="Ready jobs in each database besides those measured.")] = 1_000,
+    cycles: Annotated[int, typer.Option(min=1, help="Asks of each of the 8 clients in each measurement.")] = 60,
+    trials: Annotated[int, typer.Option(min=1, help="Of each of Optuna's 8 processes in each round.")] = 15,
+    rounds: Annotated[int, typer.Option(min=1, help="Everything is measured so often, in turn.")] = 3,
+    initial: Annotated[int, typer.Option(min=11, help="Full samples of the study that is planned meanwhile.")] = 150,
+    planning: Annotated[bool, typer.Option(help="Also /ask while a planner fits models.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Ask + tell over HTTP, 8 clients, SQLite and PostgreSQL, beside Optuna; and /ask while a planner fits."""
+    console = Console(stderr=True)
+    with console.status("starting") as status:
+        plan = service_benchmark.Plan(jobs, cycles, trials, rounds, initial, planning)
+        rows = service_benchmark.run(plan, report=status.update)
+    _print(rows, as_json, lambda: service_report.tables(rows))
 
 
 def _known(given: list[str] | None, known: tuple[str, ...], option: str) -> list[str]:

@@ -1,0 +1,67 @@
+"""Real `counterpoise serve` and `counterpoise planner` processes for benchmarks; gone when the benchmark is."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+# Standard input is a pipe from the benchmark: it ends when the benchmark does, in whatever way.
+_COMMAND = """
+import os, sys, threading
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(1)), daemon=True).start()
+from counterpoise.cli import main
+main()
+"""
+PATIENCE_S = 60.0
+
+
+@contextmanager
+def serving(url: str) -> Iterator[int]:
+    """A server without a planner on any free port, which is answered once it is ready."""
+    with _running("serve", "--no-planner", "--port", "0", url=url) as (process, log):
+        deadline = time.monotonic() + PATIENCE_S
+        while (port := _port(log)) is None:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"the server did not start: {log.read_text()}")
+            time.sleep(0.05)
+        yield port
+
+
+@contextmanager
+def planning(url: str) -> Iterator[None]:
+    with _running("planner", url=url):
+        yield
+
+
+@contextmanager
+def _running(*arguments: str, url: str) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERPOISE_")}
+    environment |= {"COUNTERPOISE_DATABASE_URL": url, "COUNTERPOISE_LOG_FORMAT": "json"}
+    command = [sys.executable, "-c", _COMMAND, *arguments]
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        with log.open("wb") as stream:
+            process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stderr=stream)  # noqa: S603
+        try:
+            yield process, log
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            assert process.stdin is not None
+            process.stdin.close()
+
+
+def _port(log: Path) -> int | None:
+    for line in log.read_text().splitlines():
+        if '"listening"' in line:
+            return int(json.loads(line)["url"].rpartition(":")[2])
+    return None
