@@ -53,7 +53,7 @@ def problem(
         type=f"urn:counterpoise:problem:{slug}",
         title=title,
         status=status,
-        detail=detail,
+        detail=printable(detail),
         instance=request.url.path,
         request_id=request.state.request_id,
         errors=list(errors),
@@ -77,7 +77,7 @@ def answer_specification(request: Request, error: SpecificationInvalid) -> JSONR
 
 
 def answer_invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-    faults = [Fault(pointer=_pointer(fault), detail=_words(fault)) for fault in error.errors()]
+    faults = [fault_of(each) for each in error.errors()]
     detail = f"{len(faults)} fault{'s' if len(faults) > 1 else ''}; each is listed in `errors` with its place."
     return problem(request, 422, "invalid-request", "The request is not valid", detail, faults)
 
@@ -107,6 +107,16 @@ def answer_unforeseen(request: Request) -> JSONResponse:
         f" If it happens again, look for request id {request.state.request_id} in the server's log."
     )
     return problem(request, 500, "internal", "Internal server error", detail)
+
+
+def fault_of(error: Any) -> Fault:
+    """What pydantic found, as we say it."""
+    return Fault(pointer=printable(_pointer(error)), detail=printable(_words(error)))
+
+
+def printable(text: str) -> str:
+    """Half a surrogate pair is possible in JSON, but not in an answer."""
+    return text.encode(errors="replace").decode()
 
 
 def _pointer(fault: Any) -> str:

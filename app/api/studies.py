@@ -28,7 +28,8 @@ from counterpoise.wire.views import (
 router = APIRouter(tags=["studies"])
 READERS = [Depends(allow(READ))]
 ADMINS = [Depends(allow())]
-Name = Annotated[str, Path(description=NAME_RULE, max_length=100, examples=["wing"])]
+# No database can look for a NUL.
+Name = Annotated[str, Path(description=NAME_RULE, max_length=100, pattern=r"^[^\x00]*$", examples=["wing"])]
 Item = TypeVar("Item")
 State = Literal["ready", "leased", "done", "failed", "superseded"]
 

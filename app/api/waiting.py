@@ -25,7 +25,9 @@ TICK_S = 1.0
 class Waiter:
     ask: Ask
     answer: "asyncio.Future[list[Job]]"
-    fresh: bool = True
+    fresh: bool = True  # nobody has looked for it yet
+    patient: bool = True  # an empty answer is none
+    over: bool = False  # nobody hears the answer any more
 
 
 @dataclass(slots=True)
@@ -74,28 +76,23 @@ class Desk:
 
     async def ask(self, ask: Ask, leaves: "asyncio.Future[None]") -> Asked:
         """Jobs as soon as there are any, else the reason when the wait is over; `leaves` says that the client left."""
-        waiter = Waiter(ask, asyncio.get_running_loop().create_future())
+        if self.closing.is_set():  # nobody would serve it
+            return await asyncio.to_thread(explain, self.database, ask)
+        waiter = Waiter(ask, asyncio.get_running_loop().create_future(), patient=ask.wait_s > 0)
         self.waiters.append(waiter)
         self.changed.set()
+        either: set[asyncio.Future[Any]] = {waiter.answer, leaves}
         try:
-            # The first look is always waited for; it says whether there is anything at all.
-            both: set[asyncio.Future[Any]] = {waiter.answer, leaves}
-            await asyncio.wait(both, timeout=ask.wait_s or None, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(either, timeout=ask.wait_s, return_when=asyncio.FIRST_COMPLETED)
+            waiter.patient = False
+            if waiter.fresh:  # the first look is always waited for; it says whether there is anything at all
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         finally:
             if waiter in self.waiters:
                 self.waiters.remove(waiter)
-        if waiter.answer.done():
-            jobs = waiter.answer.result()
-            return Asked(jobs=jobs) if jobs else await asyncio.to_thread(explain, self.database, ask)
-        waiter.answer.add_done_callback(self._give_back)
-        return await asyncio.to_thread(explain, self.database, ask)
-
-    def _give_back(self, answer: "asyncio.Future[list[Job]]") -> None:
-        """Jobs leased for somebody who had left in that moment."""
-        if not answer.cancelled() and answer.exception() is None and answer.result():
-            leases = [job.lease for job in answer.result()]
-            task = asyncio.get_running_loop().run_in_executor(None, release, self.database, leases)
-            task.add_done_callback(lambda done: done.exception())
+            waiter.over = True
+        jobs = waiter.answer.result() if waiter.answer.done() else []
+        return Asked(jobs=jobs) if jobs else await asyncio.to_thread(explain, self.database, ask)
 
     async def _serve(self) -> None:
         while not self.closing.is_set():
@@ -113,18 +110,30 @@ class Desk:
             return
         try:
             shares = await asyncio.to_thread(self._lease, [w.ask for w in group], any(w.fresh for w in group))
-        except CounterpoiseError as error:
-            for waiter in group:
-                if waiter.fresh and not waiter.answer.done():
-                    waiter.answer.set_exception(error)
-            log.warning("the database does not answer", reason=str(error).splitlines()[0])
+        except Exception as error:  # noqa: BLE001  whatever it is, the next round must come
+            self._refuse(group, error)
             return
+        left_over: list[str] = []
         for waiter, jobs in zip(group, shares, strict=True):
             waiter.fresh = False
-            if not waiter.answer.done() and (jobs or waiter.ask.wait_s == 0):
+            if waiter.over or waiter.answer.done():  # it left in this moment
+                left_over += [job.lease for job in jobs]
+            elif jobs or not waiter.patient:
                 waiter.answer.set_result(jobs)
-                if waiter in self.waiters:
-                    self.waiters.remove(waiter)
+                self.waiters.remove(waiter)
+        if left_over:
+            with suppress(CounterpoiseError):  # else they expire
+                await asyncio.to_thread(release, self.database, left_over)
+
+    def _refuse(self, group: Sequence[Waiter], error: Exception) -> None:
+        """Those who have just come learn of it; those who were here before go on waiting."""
+        for waiter in group:
+            if waiter.fresh and not waiter.over and not waiter.answer.done():
+                waiter.answer.set_exception(error)
+        if isinstance(error, CounterpoiseError):
+            log.warning("the database does not answer", reason=str(error).splitlines()[0])
+        else:
+            log.error("asks could not be served", exc_info=error)
 
     def _lease(self, asks: Sequence[Ask], fresh: bool) -> list[list[Job]]:
         # A look costs no lock; those who have been here before are only served if there is something.

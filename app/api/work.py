@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from app.api.access import WORKER, allow
 from app.api.dependencies import TheDatabase, TheDesk
 from app.api.document import body, reference
+from app.api.problems import fault_of
 from app.errors import LeaseUnknown, ResultConflict, TellInvalid
 from app.service.heartbeat import heartbeat, release
 from app.service.tell import tell
@@ -50,11 +51,15 @@ def post_tell(said: Annotated[Any, Body()], database: TheDatabase) -> Told | lis
     try:
         item = Tell.model_validate(said)
     except ValidationError as error:
-        raise RequestValidationError([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]) from None
+        raise RequestValidationError(_in_body(error)) from None
     (answer,) = tell(database, [item])
     if answer.status != 200:
         raise REFUSALS[answer.status](answer.detail)
     return answer
+
+
+def _in_body(error: ValidationError, *place: int) -> list[dict[str, Any]]:
+    return [{**fault, "loc": ("body", *place, *fault["loc"])} for fault in error.errors()]
 
 
 def _tell_list(items: list[Any], database: Database) -> list[Told]:
@@ -66,11 +71,10 @@ def _tell_list(items: list[Any], database: Database) -> list[Told]:
         try:
             good[index] = Tell.model_validate(raw)
         except ValidationError as error:
-            fault = error.errors()[0]
-            where = "/".join(map(str, fault["loc"]))
+            fault = fault_of(_in_body(error, index)[0])
             job = raw.get("job") if isinstance(raw, dict) else None
             number = job if isinstance(job, int) and not isinstance(job, bool) else 0
-            answers[index] = Told(job=number, status=422, detail=f"#/{index}/{where}: {fault['msg']}")
+            answers[index] = Told(job=number, status=422, detail=f"{fault.pointer}: {fault.detail}")
     answers |= zip(good, tell(database, list(good.values())), strict=True) if good else {}
     return [answers[index] for index in range(len(items))]
 

@@ -4,7 +4,10 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
+from counterpoise.wire.work import Request
+
 Item = TypeVar("Item")
+MOST_BUDGET = 1_000_000  # as for a specification
 
 
 class Page(BaseModel, Generic[Item]):
@@ -115,15 +118,17 @@ class WorkerView(BaseModel):
     jobs: list[int] = Field(description="leased to it now")
 
 
-class Extend(BaseModel):
-    budget: int = Field(ge=1, description="the new budget: full samples in all", examples=[120])
+class Extend(Request):
+    budget: int = Field(
+        ge=1, le=MOST_BUDGET, strict=True, description="the new budget: full samples in all", examples=[120]
+    )
 
 
-class Stop(BaseModel):
+class Stop(Request):
     cancel_running: bool = Field(False, description="advise workers to stop what runs; otherwise it may finish")
 
 
-class Retry(BaseModel):
+class Retry(Request):
     objectives: list[str] | None = Field(None, description="only failed jobs of these objectives; all if left out")
 
 

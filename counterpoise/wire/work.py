@@ -1,15 +1,24 @@
 """What workers say and hear: ask, tell, heartbeat, release."""
 
+import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 FailureKind = Literal["infeasible", "error", "infrastructure"]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+# No database keeps a NUL, and no name needs one.
+Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]+$")]
 Token = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Id = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 Value = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 MOST_TELLS = 256
+LONGEST_S = 1e10  # three centuries
+DEEPEST = 100
+
+
+def _without_nul(text: object) -> object:
+    """A log's tail may hold anything; a failure is not refused for it."""
+    return text.replace("\x00", "\ufffd") if isinstance(text, str) else text
 
 
 class Request(BaseModel):
@@ -18,8 +27,16 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def _check_depth(value: object, depth: int = 0) -> None:
+    if depth > DEEPEST:
+        raise ValueError(f"nested more than {DEEPEST} deep")
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for each in inner:
+        _check_depth(each, depth + 1)
+
+
 class Ask(Request):
-    worker: Annotated[str, StringConstraints(min_length=1, max_length=200)] = Field(
+    worker: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")] = Field(
         description="a name for this worker, the same each time", examples=["node7-slot0"]
     )
     studies: list[Name] = Field(
@@ -64,7 +81,9 @@ class Failure(Request):
         description="`infeasible`: the point has no value, not retried; `error`: the simulation failed, retried;"
         " `infrastructure`: licence or node, retried"
     )
-    message: str = Field("", max_length=20_000, description="for people; the log's tail, say")
+    message: Annotated[str, StringConstraints(max_length=20_000), BeforeValidator(_without_nul)] = Field(
+        "", description="for people; the log's tail, say"
+    )
 
 
 class Tell(Request):
@@ -73,8 +92,21 @@ class Tell(Request):
     value: Value | None = None
     failure: Failure | None = None
     also: dict[str, Value] = Field({}, description="values of the objectives that the job listed in `also`")
-    duration_s: Value | None = Field(None, ge=0, description="how long the evaluation took, by a monotonic clock")
+    duration_s: Value | None = Field(
+        None, ge=0, le=LONGEST_S, description="how long the evaluation took, by a monotonic clock"
+    )
     metadata: dict[str, Any] | None = Field(None, description="anything worth keeping; up to 20,000 characters of JSON")
+
+    @field_validator("metadata")
+    @classmethod
+    def _storable(cls, metadata: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Python reads more from JSON than databases keep: NaN, NUL, halves of surrogate pairs."""
+        _check_depth(metadata)
+        text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
+        text.encode()  # its error is a ValueError, as that of dumps is
+        if "\\u0000" in text.replace("\\\\", ""):
+            raise ValueError("NUL characters cannot be kept")
+        return metadata
 
     @model_validator(mode="after")
     def _value_or_failure(self) -> "Tell":

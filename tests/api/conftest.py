@@ -1,0 +1,26 @@
+"""An application on either database, without a planner: tests plan when they want to."""
+
+from collections.abc import Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.main import create_app
+from app.settings import load_settings
+from app.store.database import Database
+from tests.api.wing import Wing
+
+
+@pytest.fixture
+def client(database_url: str) -> Iterator[TestClient]:
+    with TestClient(create_app(load_settings(database_url=database_url)), raise_server_exceptions=False) as client:
+        yield client
+
+
+@pytest.fixture
+def wing(client: TestClient, database: Database) -> Wing:
+    """A study with its initial design."""
+    wing = Wing(client, database)
+    assert client.post("/studies", json=wing.spec).status_code == 201
+    wing.plan()
+    return wing
