@@ -17,6 +17,7 @@ import structlog
 from sqlalchemy import Row
 
 from app.errors import CounterpoiseError, DatabaseUnusable
+from app.optimizer.models import Map
 from app.service.expire import expire, tidy
 from app.service.plan import commit, prepare
 from app.settings import Settings
@@ -46,7 +47,7 @@ def run(settings: Settings, stop: threading.Event) -> None:
     try:
         while not stop.is_set():
             wake.clear()
-            if not attempt(lambda: plan_one(database, fitters)):
+            if not attempt(lambda: plan_one(database, fitters.map)):
                 wake.wait(TICK_S)
     finally:
         stop.set()
@@ -74,7 +75,7 @@ def keep_house(database: Database, stop: threading.Event) -> None:
         attempt(work)
 
 
-def plan_one(database: Database, fitters: "Fitters") -> bool:
+def plan_one(database: Database, fit: Map = map) -> bool:
     """Claim a step, compute it, commit it; False if none is due."""
     step = database.write(lambda connection: claim(connection, CLAIM_S))
     if step is None:
@@ -83,7 +84,7 @@ def plan_one(database: Database, fitters: "Fitters") -> bool:
     facts = {"study": step.study_id, "kind": step.kind, "objective": step.objective, "number": step.number}
     try:
         with claimed(database, step) as lost:
-            plan = prepare(database, step, fit=fitters.map)
+            plan = prepare(database, step, fit=fit)
             if lost.is_set():
                 return True
         done = commit(database, step, plan)

@@ -1,6 +1,7 @@
 """Commands that run the server: `serve` and `migrate`."""
 
 import json
+import os
 from typing import Annotated, Any
 
 import typer
@@ -60,8 +61,13 @@ def migrate(
         Console().print(f"database: {words}", highlight=False)
 
 
+# With one thread of linear algebra per process results are the same everywhere, and processes do not fight for cores.
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
 def _run(function: str, arguments: dict[str, Any], **options: Any) -> Any:
     require("sqlalchemy", "The server", "server")
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))  # read when the libraries are loaded, below
     from app import main
     from app.errors import CounterpoiseError, SettingsInvalid
     from app.settings import load_settings

@@ -1,13 +1,12 @@
 """A small study over HTTP: `mass` is cheap, `drag` is not and brings `lift` along."""
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from app.planner import Fitters, plan_one
+from app.planner import plan_one
 from app.store.database import Database
 
 SPEC: dict[str, Any] = {
@@ -32,13 +31,6 @@ SPEC: dict[str, Any] = {
 NEVER_ISSUED = "0" * 32
 
 
-class HereFitters(Fitters):
-    """Fits in this process: small models are not worth another one."""
-
-    def map(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterable[Any]:
-        return [function(task) for task in tasks]
-
-
 @dataclass
 class Wing:
     client: TestClient
@@ -48,7 +40,7 @@ class Wing:
     def plan(self) -> int:
         """Run all steps that are due; answers how many."""
         count = 0
-        while plan_one(self.database, HereFitters()):
+        while plan_one(self.database):
             count += 1
         return count
 

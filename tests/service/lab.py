@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import select, text
 
-from app.planner import Fitters, plan_one
+from app.planner import plan_one
 from app.service.ask import serve
 from app.service.expire import expire
 from app.service.progress import view
@@ -44,7 +44,7 @@ class Lab:
     def plan(self) -> int:
         """Run every step that is due; answers how many."""
         done = 0
-        while plan_one(self.database, Fitters()):
+        while plan_one(self.database):
             done += 1
         return done
 
@@ -91,6 +91,14 @@ class Lab:
             if not got and not planned:
                 break
         return self.view()
+
+    def run_until(self, step: int) -> None:
+        """Go on until this search step is planned."""
+        while self.rows(studies)[0]["step"] < step:
+            got = self.ask(most=8)
+            for job in got:
+                self.tell(job)
+            assert self.plan() or got
 
     def view(self) -> StudyView:
         return view(self.database, self.name)

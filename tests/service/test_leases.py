@@ -1,0 +1,212 @@
+"""Promise 2: one live lease per job; heartbeats, revival, expiry, outages, release."""
+
+import pytest
+from sqlalchemy import text
+
+from app.service.expire import expire, tidy
+from app.service.heartbeat import heartbeat, release
+from app.store.clock import database_now
+from app.store.database import Database
+from app.store.pulse import GAP_S, beat
+from app.store.tables import attempts, jobs, pulse
+from tests.service.lab import Lab
+
+
+@pytest.fixture
+def lab(database: Database) -> Lab:
+    lab = Lab(database)
+    lab.plan()
+    return lab
+
+
+def test_a_heartbeat_moves_the_deadline(lab: Lab) -> None:
+    (job,) = lab.ask("crash")
+    lab.database.write(
+        lambda c: c.execute(jobs.update().where(jobs.c.id == job.job).values(expires_at=database_now() + 1))
+    )
+    (alive,) = heartbeat(lab.database, [job.lease])
+    assert not alive.cancel
+    assert alive.expires_at is not None
+    with lab.database.read() as connection:
+        left = connection.execute(text("SELECT expires_at FROM jobs WHERE state = 'leased'")).scalar_one()
+        now = connection.execute(database_now().select()).scalar_one()
+    assert 50 < left - now <= 60
+
+
+def test_a_heartbeat_revives_its_own_expired_lease_while_nobody_holds_the_job(lab: Lab) -> None:
+    (job,) = lab.ask("crash")
+    lab.expire()
+    assert lab.job(job.job)["losses"] == 1
+    (alive,) = heartbeat(lab.database, [job.lease])
+    assert (alive.cancel, alive.expires_at is None) == (False, False)
+    row = lab.job(job.job)
+    assert (row["state"], row["lease"], row["losses"], row["ready_at"]) == ("leased", job.lease, 0, None)
+    assert [one.job for one in lab.ask("crash", most=10)].count(job.job) == 0
+    assert lab.tell(job, 1.0).state == "done"
+    lab.check_counters()
+
+
+def test_a_heartbeat_does_not_take_the_job_from_another_worker(lab: Lab) -> None:
+    (old,) = lab.ask("crash")
+    lab.expire()
+    lab.ripen()
+    (new,) = lab.ask("crash")
+    assert new.job == old.job
+    (alive,) = heartbeat(lab.database, [old.lease])
+    assert (alive.cancel, alive.expires_at) == (True, None)
+    assert "another worker has the job" in (alive.reason or "")
+    assert lab.job(new.job)["lease"] == new.lease
+
+
+def test_only_the_newest_of_two_expired_leases_is_revived(lab: Lab) -> None:
+    (old,) = lab.ask("crash")
+    lab.expire()
+    lab.ripen()
+    (new,) = lab.ask("crash")
+    lab.expire()
+    first, second = heartbeat(lab.database, [old.lease, new.lease])
+    assert (first.cancel, second.cancel) == (True, False)
+    lab.check_counters()
+
+
+def test_heartbeats_answer_each_lease(lab: Lab) -> None:
+    mine, done = lab.ask("crash", most=2)
+    lab.tell(done, 1.0)
+    answers = heartbeat(lab.database, [mine.lease, done.lease, "f" * 32])
+    assert [answer.cancel for answer in answers] == [False, True, True]
+    assert [answer.lease for answer in answers] == [mine.lease, done.lease, "f" * 32]
+    assert "never issued" in (answers[2].reason or "")
+
+
+def test_heartbeats_do_not_extend_past_the_timeout(database: Database) -> None:
+    slow = {"name": "crash", "evaluation_time_s": 4.0, "lease_s": 60, "timeout_s": 90}
+    lab = Lab(database, objectives=[{"name": "mass", "evaluation_time_s": 1.0}, slow])
+    lab.plan()
+    (job,) = lab.ask("crash")
+    assert job.timeout_s == 90
+    database.write(lambda c: c.execute(jobs.update().values(leased_at=database_now() - 80)))
+    (alive,) = heartbeat(database, [job.lease])
+    with database.read() as connection:
+        now = connection.execute(database_now().select()).scalar_one()
+    assert 0 < lab.job(job.job)["expires_at"] - now <= 10
+    assert not alive.cancel
+    database.write(lambda c: c.execute(jobs.update().values(leased_at=database_now() - 100)))
+    (alive,) = heartbeat(database, [job.lease])
+    assert alive.cancel
+    assert alive.reason == "timeout_s is over"
+
+
+def test_an_expired_lease_returns_its_job_with_a_back_off_and_counts_a_loss(lab: Lab) -> None:
+    (job,) = lab.ask("crash")
+    assert lab.expire() == 1
+    row = lab.job(job.job)
+    assert (row["state"], row["losses"], row["errors"], row["lease"]) == ("ready", 1, 0, None)
+    assert row["ready_at"] is not None
+    assert [row["outcome"] for row in lab.rows(attempts)] == ["expired"]
+    assert lab.expire() == 0
+    lab.check_counters()
+
+
+def test_a_job_lost_too_often_has_failed(database: Database) -> None:
+    lab = Lab(database, max_losses=2)
+    lab.plan()
+    for state in ("ready", "failed"):
+        (job,) = lab.ask("crash")
+        lab.expire()
+        assert lab.job(job.job)["state"] == state
+        lab.ripen()
+    assert lab.values() == [(None, "lost")]
+    lab.check_counters()
+
+
+def test_a_live_lease_does_not_expire(lab: Lab) -> None:
+    lab.ask("crash")
+    lab.database.write(lambda c: c.execute(pulse.update().values(resumed_at=0.0)))
+    assert expire(lab.database) == 0
+
+
+def test_after_an_outage_nothing_expires_for_one_lease_time(lab: Lab) -> None:
+    (job,) = lab.ask("crash")
+    old = jobs.update().where(jobs.c.state == "leased").values(expires_at=database_now() - 600)
+    lab.database.write(lambda c: c.execute(old))
+    # No server for ten minutes: a planner that lived through it expires nothing.
+    lab.database.write(lambda c: c.execute(pulse.update().values(seen_at=database_now() - 600, resumed_at=1.0)))
+    assert expire(lab.database) == 0
+    # The server is back: still nothing, for the worker needs time to speak.
+    lab.database.write(beat)
+    assert expire(lab.database) == 0
+    (alive,) = heartbeat(lab.database, [job.lease])
+    assert not alive.cancel
+    # Without a word for a whole lease time, it does.
+    lab.database.write(lambda c: c.execute(old))
+    lab.database.write(lambda c: c.execute(pulse.update().values(resumed_at=database_now() - 59)))
+    assert expire(lab.database) == 0
+    lab.database.write(lambda c: c.execute(pulse.update().values(resumed_at=database_now() - 61)))
+    assert expire(lab.database) == 1
+
+
+def test_the_pulse_remembers_since_when_without_a_gap(database: Database) -> None:
+    def read() -> tuple[float, float]:
+        with database.read() as connection:
+            row = connection.execute(pulse.select()).one()
+            return row.seen_at, row.resumed_at
+
+    database.write(beat)
+    first = read()
+    database.write(beat)
+    second = read()
+    assert second[0] >= first[0]
+    assert second[1] == first[1]
+    for shift in (-GAP_S - 1, +3600.0):  # a silence; a clock that was set back an hour
+        database.write(lambda c, s=shift: c.execute(pulse.update().values(seen_at=database_now() + s)))  # type: ignore[misc]
+        before = read()
+        database.write(beat)
+        assert read()[1] > before[1]
+
+
+def test_deadlines_of_a_clock_that_was_set_back_are_shortened(lab: Lab) -> None:
+    (job,) = lab.ask("crash")
+    lab.database.write(
+        lambda c: c.execute(jobs.update().where(jobs.c.state == "leased").values(expires_at=database_now() + 7200))
+    )
+    tidy(lab.database)
+    with lab.database.read() as connection:
+        now = connection.execute(database_now().select()).scalar_one()
+    assert lab.job(job.job)["expires_at"] - now <= 60
+
+
+def test_back_offs_end(lab: Lab) -> None:
+    (job,) = lab.ask("crash")
+    lab.fail(job, "infrastructure")
+    tidy(lab.database)
+    assert lab.job(job.job)["ready_at"] is not None
+    lab.database.write(lambda c: c.execute(jobs.update().where(jobs.c.ready_at.is_not(None)).values(ready_at=1.0)))
+    tidy(lab.database)
+    assert lab.job(job.job)["ready_at"] is None
+    assert lab.ask("crash")[0].job == job.job
+
+
+def test_release_counts_nothing(lab: Lab) -> None:
+    (job,) = lab.ask("crash")
+    assert release(lab.database, [job.lease, "0" * 32]) == [job.lease]
+    assert release(lab.database, [job.lease]) == []
+    row = lab.job(job.job)
+    assert (row["state"], row["errors"], row["losses"], row["ready_at"]) == ("ready", 0, 0, None)
+    assert [row["outcome"] for row in lab.rows(attempts)] == ["released"]
+    assert lab.tell(job, 1.0).status == 200  # it was finished after all
+    lab.check_counters()
+
+
+def test_a_cheap_only_job_whose_step_was_overtaken_is_superseded_when_it_returns(lab: Lab) -> None:
+    lab.run_until(step=1)
+    mine = lab.ask("mass", most=50)
+    (cheap, *others) = sorted(mine, key=lambda job: not lab.job(job.job)["cheap_only"])
+    assert lab.job(cheap.job)["cheap_only"]
+    for job in others:
+        lab.tell(job)
+    lab.run_until(step=2)
+    assert lab.job(cheap.job)["state"] == "leased"
+    release(lab.database, [cheap.lease])
+    assert lab.job(cheap.job)["state"] == "superseded"
+    assert lab.tell(cheap, 0.5).state == "done"
+    lab.check_counters()

@@ -1,0 +1,181 @@
+"""Create, pause, resume, stop, extend, retry, delete."""
+
+import pytest
+
+from app.errors import RequestRefused, StudyBusy, StudyExists, StudyUnknown
+from app.service.heartbeat import heartbeat
+from app.service.studies import create, delete, extend, pause, resume, retry, stop
+from app.store.database import Database
+from app.store.tables import attempts, events, jobs, samples, steps, studies
+from counterpoise.wire.specification import parse_specification
+from tests.service.lab import SPEC, Lab
+
+
+def test_the_same_specification_again_is_the_same_study(database: Database) -> None:
+    spec = parse_specification(SPEC)
+    assert create(database, spec, 60.0)
+    assert not create(database, spec, 60.0)
+    with pytest.raises(StudyExists, match=r"differs in budget"):
+        create(database, parse_specification({**SPEC, "budget": 99}), 60.0)
+
+
+def test_leases_and_timeouts_follow_the_objective_then_the_study_then_the_server(database: Database) -> None:
+    own = [{"name": "a", "lease_s": 5, "timeout_s": 7}, {"name": "b"}, {"name": "c", "same_run_as": "a"}]
+    Lab(database, name="one", objectives=own, lease_s=30)
+    lab = Lab(database, name="two", objectives=own)
+    from app.store.tables import objectives
+
+    kept = [(row["name"], row["lease_s"], row["timeout_s"]) for row in lab.rows(objectives)]
+    assert kept == [("a", 5, 7), ("b", 30, None), ("c", 5, None), ("a", 5, 7), ("b", 60, None), ("c", 5, None)]
+
+
+def test_an_unknown_study_is_named_with_the_nearest(database: Database) -> None:
+    Lab(database)
+    for work in (pause, resume):
+        with pytest.raises(StudyUnknown, match="did you mean 'wing'"):
+            work(database, "wnig")
+
+
+def test_a_paused_study_plans_nothing_and_what_runs_goes_on(database: Database) -> None:
+    lab = Lab(database)
+    pause(database, "wing")
+    assert lab.plan() == 0
+    resume(database, "wing")
+    assert lab.plan() == 1
+    (job,) = lab.ask("mass")
+    pause(database, "wing")
+    pause(database, "wing")
+    assert lab.ask(most=10) == []
+    assert lab.tell(job, 1.0).status == 200
+    assert lab.view().state == "paused"
+    assert [row["kind"] for row in lab.rows(events)] == ["paused", "resumed", "step", "paused", "done"]
+    assert any("paused" in line for line in lab.view().health)
+
+
+def test_a_step_that_was_prepared_when_the_study_was_paused_is_not_committed(database: Database) -> None:
+    from app.service.plan import commit, prepare
+    from app.store.steps import claim
+
+    lab = Lab(database)
+    step = database.write(lambda connection: claim(connection, 60.0))
+    assert step is not None
+    plan = prepare(database, step)
+    pause(database, "wing")
+    assert not commit(database, step, plan)
+    assert lab.rows(samples) == []
+    resume(database, "wing")
+    assert lab.plan() == 1
+
+
+def test_stop_supersedes_what_is_ready_and_lets_what_runs_finish(database: Database) -> None:
+    lab = Lab(database)
+    lab.plan()
+    running, finished = lab.ask("crash", most=2)
+    lab.tell(finished, 1.0)
+    stop(database, "wing", cancel_running=False)
+    view = lab.view()
+    assert (view.phase, view.objectives[1].superseded, view.objectives[1].leased) == ("finished", 2, 1)
+    assert not heartbeat(database, [running.lease])[0].cancel
+    assert lab.tell(running, 2.0).state == "done"
+    assert lab.ask(most=10) == []
+    assert lab.plan() == 0
+    assert "stopped" in view.health[0]
+    lab.check_counters()
+
+
+def test_stop_can_ask_workers_to_give_up_what_runs(database: Database) -> None:
+    lab = Lab(database)
+    lab.plan()
+    (running,) = lab.ask("crash")
+    stop(database, "wing", cancel_running=True)
+    (alive,) = heartbeat(database, [running.lease])
+    assert (alive.cancel, alive.reason) == (True, "the study was stopped")
+    assert lab.fail(running, "error").state == "superseded"
+    lab.check_counters()
+
+
+def test_a_stopped_study_can_be_extended_and_finishes(database: Database) -> None:
+    lab = Lab(database)
+    lab.run_until(step=1)
+    stop(database, "wing", cancel_running=False)
+    extend(database, "wing", 13)
+    view = lab.run()
+    assert (view.phase, view.evaluated_full, view.budget) == ("finished", 13, 13)
+    lab.check_counters()
+
+
+def test_a_study_stopped_before_its_design_was_planned_can_be_extended(database: Database) -> None:
+    lab = Lab(database)
+    stop(database, "wing", cancel_running=False)
+    assert lab.plan() == 0
+    extend(database, "wing", 11)
+    assert lab.run().evaluated_full == 11
+
+
+def test_a_finished_study_is_reopened_by_extending_it(database: Database) -> None:
+    lab = Lab(database)
+    assert lab.run().phase == "finished"
+    steps_before = lab.rows(studies)[0]["step"]
+    extend(database, "wing", 12)
+    view = lab.run()
+    assert (view.phase, view.evaluated_full) == ("finished", 12)
+    assert lab.rows(studies)[0]["step"] == steps_before + 1
+    assert [row["number"] for row in lab.rows(steps) if row["kind"] == "closing"] == [10, 12]
+
+
+def test_extending_to_less_is_refused(database: Database) -> None:
+    Lab(database)
+    with pytest.raises(RequestRefused, match="budget of 10 already"):
+        extend(database, "wing", 10)
+
+
+def test_retry_returns_failed_jobs_to_ready_as_if_never_tried(database: Database) -> None:
+    lab = Lab(database, max_attempts=1)
+    lab.plan()
+    first, second = lab.ask("crash", most=2)
+    (other,) = lab.ask("mass")
+    lab.fail(first, "error")
+    lab.fail(second, "infeasible")
+    lab.fail(other, "error")
+    assert any("2 of 2 settled jobs failed" in line for line in lab.view().health)
+    assert retry(database, "wing", ["crash"]) == 2
+    assert retry(database, "wing", ["crash"]) == 0
+    assert lab.view().objectives[1].failed == 0
+    assert lab.job(first.job)["errors"] == 0
+    lab.check_counters()
+    with pytest.raises(RequestRefused, match="did you mean 'crash'"):
+        retry(database, "wing", ["crsh"])
+    assert retry(database, "wing", None) == 1
+    assert lab.run().phase == "finished"
+    lab.check_counters()
+
+
+def test_retry_reopens_a_settled_sample_and_the_next_step_waits_for_it(database: Database) -> None:
+    lab = Lab(database, max_attempts=1)
+    lab.plan()
+    for job in lab.ask(most=100):
+        lab.fail(job, "error") if job.objective == "crash" and job.sample == 1 else lab.tell(job)
+    assert lab.rows(studies)[0]["settled_full"] == 4
+    retry(database, "wing", None)
+    assert lab.rows(studies)[0]["settled_full"] == 3
+    lab.check_counters()
+
+
+def test_delete_refuses_live_leases_unless_forced(database: Database) -> None:
+    lab = Lab(database)
+    lab.plan()
+    lab.ask("crash")
+    with pytest.raises(StudyBusy, match="1 jobs"):
+        delete(database, "wing", force=False)
+    delete(database, "wing", force=True)
+    for table in (studies, jobs, samples, attempts, events, steps):
+        assert lab.rows(table) == []
+
+
+def test_a_tell_after_its_study_was_deleted_is_refused_not_a_fault(database: Database) -> None:
+    lab = Lab(database)
+    lab.plan()
+    (job,) = lab.ask("crash")
+    delete(database, "wing", force=True)
+    assert lab.tell(job, 1.0).status == 404
+    assert heartbeat(database, [job.lease])[0].cancel
