@@ -1,6 +1,7 @@
 """`counterpoise bench`: the paper's tables, the Gaussian process, one step, simulated workers, store, service."""
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -206,7 +207,8 @@ def _print(rows: Iterable[Any], as_json: bool, shown: Callable[[], tuple[Any, ..
         for row in rows:
             typer.echo(json.dumps(row))
     else:
-        Console().print(*shown(), sep="\n")
+        # In a file or a pipe 80 columns would break the cells of a table.
+        Console(width=None if sys.stdout.isatty() else 120).print(*shown(), sep="\n")
 
 
 def _warn_about_other_code(outcomes: Iterable[Outcome], file: Path) -> None:
