@@ -21,6 +21,7 @@ from app.api.body_limit import BodyLimit
 from app.api.document import install_document
 from app.api.problems import RESPONSES, install_problems
 from app.api.request_log import RequestLog
+from app.api.telling import TellDesk
 from app.api.waiting import Desk
 from app.errors import SettingsInvalid
 from app.logs import configure_logs
@@ -41,9 +42,11 @@ def create_app(settings: Settings) -> FastAPI:
         app.state.settings = settings
         app.state.database = Database(settings.database_url)
         app.state.desk = Desk(app.state.database, settings.heartbeat_s)
+        app.state.tell_desk = TellDesk(app.state.database)
         app.state.desk.start()
         yield
         await app.state.desk.stop()
+        await app.state.tell_desk.stop()
         app.state.database.close()
 
     app = FastAPI(

@@ -1,7 +1,7 @@
 """Who may do what: bearer tokens with roles. Without tokens the server is on loopback only and everybody may."""
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from fastapi import Request
 
@@ -25,10 +25,10 @@ def role_of(settings: Settings, given: str) -> str | None:
     return found
 
 
-def allow(*roles: str) -> Callable[[Request], None]:
+def allow(*roles: str) -> Callable[[Request], Awaitable[None]]:
     """A dependency that lets these roles, and `admin`, pass."""
 
-    def check(request: Request) -> None:
+    async def check(request: Request) -> None:
         settings: Settings = request.app.state.settings
         if not settings.has_tokens:
             return

@@ -1,28 +1,37 @@
-"""What routes are given: database, settings, desk, and the page that is asked for."""
+"""What routes are given: database, settings, desks, and the page that is asked for.
+
+All async, though none waits: what is not is sent to a thread for every request.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Query, Request
 
+from app.api.telling import TellDesk
 from app.api.waiting import Desk
 from app.errors import CursorInvalid
 from app.settings import Settings
 from app.store.database import Database
 
 
-def get_database(request: Request) -> Database:
+async def get_database(request: Request) -> Database:
     database: Database = request.app.state.database
     return database
 
 
-def get_settings(request: Request) -> Settings:
+async def get_settings(request: Request) -> Settings:
     settings: Settings = request.app.state.settings
     return settings
 
 
-def get_desk(request: Request) -> Desk:
+async def get_desk(request: Request) -> Desk:
     desk: Desk = request.app.state.desk
+    return desk
+
+
+async def get_tell_desk(request: Request) -> TellDesk:
+    desk: TellDesk = request.app.state.tell_desk
     return desk
 
 
@@ -34,7 +43,7 @@ class Window:
     after: int
 
 
-def get_window(
+async def get_window(
     limit: Annotated[int, Query(ge=1, le=1000, description="at most so many items")] = 100,
     cursor: Annotated[str | None, Query(description="`next` of the page before", max_length=20)] = None,
 ) -> Window:
@@ -46,4 +55,5 @@ def get_window(
 TheDatabase = Annotated[Database, Depends(get_database)]
 TheSettings = Annotated[Settings, Depends(get_settings)]
 TheDesk = Annotated[Desk, Depends(get_desk)]
+TheTellDesk = Annotated[TellDesk, Depends(get_tell_desk)]
 ThePage = Annotated[Window, Depends(get_window)]

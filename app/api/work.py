@@ -8,13 +8,12 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
 from app.api.access import WORKER, allow
-from app.api.dependencies import TheDatabase, TheDesk
+from app.api.dependencies import TheDatabase, TheDesk, TheTellDesk
 from app.api.document import body, reference
 from app.api.problems import fault_of
+from app.api.telling import TellDesk
 from app.errors import LeaseUnknown, ResultConflict, TellInvalid
 from app.service.heartbeat import heartbeat, release
-from app.service.tell import tell
-from app.store.database import Database
 from counterpoise.wire.work import MOST_TELLS, Ask, Asked, HeartbeatAnswer, Leases, Released, Tell, Told
 
 router = APIRouter(tags=["work"], dependencies=[Depends(allow(WORKER))])
@@ -44,15 +43,15 @@ async def _left(request: Request) -> None:
         {"anyOf": [reference(Tell), {"type": "array", "items": {}, "minItems": 1, "maxItems": MOST_TELLS}]}, EXAMPLE
     ),
 )
-def post_tell(said: Annotated[Any, Body()], database: TheDatabase) -> Told | list[Told]:
+async def post_tell(said: Annotated[Any, Body()], desk: TheTellDesk) -> Told | list[Told]:
     """Idempotent per lease. A list is answered item by item: a bad item refuses no other."""
     if isinstance(said, list):
-        return _tell_list(said, database)
+        return await _tell_list(said, desk)
     try:
         item = Tell.model_validate(said)
     except ValidationError as error:
         raise RequestValidationError(_in_body(error)) from None
-    (answer,) = tell(database, [item])
+    (answer,) = await desk.tell([item])
     if answer.status != 200:
         raise REFUSALS[answer.status](answer.detail)
     return answer
@@ -62,7 +61,7 @@ def _in_body(error: ValidationError, *place: int) -> list[dict[str, Any]]:
     return [{**fault, "loc": ("body", *place, *fault["loc"])} for fault in error.errors()]
 
 
-def _tell_list(items: list[Any], database: Database) -> list[Told]:
+async def _tell_list(items: list[Any], desk: TellDesk) -> list[Told]:
     if not 1 <= len(items) <= MOST_TELLS:
         raise TellInvalid(f"a list holds 1 to {MOST_TELLS} tells, not {len(items)}; send several lists")
     answers: dict[int, Told] = {}
@@ -75,7 +74,8 @@ def _tell_list(items: list[Any], database: Database) -> list[Told]:
             job = raw.get("job") if isinstance(raw, dict) else None
             number = job if isinstance(job, int) and not isinstance(job, bool) else 0
             answers[index] = Told(job=number, status=422, detail=f"{fault.pointer}: {fault.detail}")
-    answers |= zip(good, tell(database, list(good.values())), strict=True) if good else {}
+    if good:
+        answers |= zip(good, await desk.tell(list(good.values())), strict=True)
     return [answers[index] for index in range(len(items))]
 
 

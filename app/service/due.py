@@ -8,26 +8,28 @@ from sqlalchemy import Connection, Row
 from app.optimizer.stepping import Finish, Generation, Nothing, Progress, Step, Stream, due
 from app.service.ratios import current_ratios
 from app.store.steps import drop_due, due_steps, make_due
-from app.store.studies import change_objective, change_study, find_study_by_id, objectives_of
+from app.store.studies import change_objective, change_study, objectives_of
 from app.store.wakeups import notify
 
 
-def make_due_what_is(connection: Connection, study_id: int) -> None:
+def make_due_what_is(connection: Connection, study: Row[Any]) -> None:
     """Note, under the study's lock, which steps have become due, and the prefix of the sequence they may read."""
-    study = find_study_by_id(connection, study_id)
-    waiting = due_steps(connection, study_id)
-    if study.phase == "finished" or any(step.kind != "stream" for step in waiting):
+    batch_is_out = study.planned_full > study.settled_full
+    if study.phase == "finished" or (study.phase == "search" and batch_is_out):
+        return  # as after nearly every tell, so it is asked before anything is read
+    waiting = due_steps(connection, study.id)
+    if any(step.kind != "stream" for step in waiting):
         return
-    rows = objectives_of(connection, study_id)
+    rows = objectives_of(connection, study.id)
     streaming = {step.objective for step in waiting}
-    if study.phase == "initial" and study.planned_full > study.settled_full:
+    if batch_is_out:
         _make_generations_due(connection, study, rows, streaming)
         return
     match due(progress_of(study, rows, [row.ratio for row in rows], streaming)):
         case Step(number, size):
             _make_step_due(connection, study, rows, number, size)
         case Finish():
-            make_due(connection, study_id, "closing", study.budget, study.sequence, {"budget": study.budget})
+            make_due(connection, study.id, "closing", study.budget, study.sequence, {"budget": study.budget})
             notify(connection)
 
 

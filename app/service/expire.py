@@ -54,9 +54,9 @@ def expire_jobs(connection: Connection, study_id: int, ids: list[int]) -> int:
         ledger.endings.append(Ending(job.lease or "", "expired"))
         if change.state == "failed":
             ledger.results += failures(job, "lost", also)
-    write(connection, study_id, ledger, also)
+    now = write(connection, study, ledger, also)
     if over:
         notify(connection)
     if ledger.results:
-        make_due_what_is(connection, study_id)
+        make_due_what_is(connection, now)
     return len(over)

@@ -79,7 +79,7 @@ def _revive(
             )
             ledger.endings.append(Ending(lease, None))
             revived.append(job.id)
-    write(connection, study_id, ledger, guests(rows))
+    write(connection, study, ledger, guests(rows))
     again = (
         prolong(connection, {ending.lease: known[ending.lease][0] for ending in ledger.endings})
         if ledger.endings
@@ -143,7 +143,7 @@ def _release_study(connection: Connection, study: Row[Any], mine: dict[str, int]
         changes=[released(jobs[mine[lease]], limits) for lease in held],
         endings=[Ending(lease, "released") for lease in held],
     )
-    write(connection, study.id, ledger, guests(objectives_of(connection, study.id)))
+    write(connection, study, ledger, guests(objectives_of(connection, study.id)))
     if held:
         notify(connection)
     return held

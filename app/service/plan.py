@@ -164,7 +164,7 @@ def _commit(connection: Connection, step: Row[Any], plan: Plan) -> bool:
     exhausted = step.kind in ("initial", "search") and len(plan.full) == 0
     pointless = ready_jobs(connection, study.id, only_cheap=True) if step.kind == "search" or ends or exhausted else []
     body = {"kind": step.kind, "number": step.number, "objective": step.objective, "full": len(plan.full)}
-    write(connection, study.id, Ledger(changes=superseded(pointless), events=[("step", body)]), also)
+    write(connection, study, Ledger(changes=superseded(pointless), events=[("step", body)]), also)
     if step.kind == "search":
         change_study(connection, study.id, step=step.number)
     if step.kind == "stream":
@@ -179,7 +179,7 @@ def _commit(connection: Connection, step: Row[Any], plan: Plan) -> bool:
         ending = "the budget is used up" if ends else plan.shortfall or "there is no new point to propose"
         change_study(connection, study.id, phase="finished", finished_at=database_now(), ending=ending)
     else:
-        make_due_what_is(connection, study.id)
+        make_due_what_is(connection, find_study_by_id(connection, study.id))
     notify(connection)
     return True
 

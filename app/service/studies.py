@@ -19,6 +19,7 @@ from app.store.studies import (
     create_study,
     delete_study,
     find_study,
+    find_study_by_id,
     guests,
     leased_counts,
     objectives_of,
@@ -86,7 +87,7 @@ def _switch(connection: Connection, name: str, state: str) -> None:
     if study.state == state:
         return
     change_study(connection, study.id, state=state)
-    write(connection, study.id, Ledger(events=[("paused" if state == "paused" else "resumed", {})]), {})
+    write(connection, study, Ledger(events=[("paused" if state == "paused" else "resumed", {})]), {})
     notify(connection)
 
 
@@ -100,7 +101,7 @@ def stop(database: Database, name: str, *, cancel_running: bool) -> None:
             drop_due(connection, study.id, ["initial", "stream", "search", "closing"])
             pointless = ready_jobs(connection, study.id, only_cheap=False)
             give_up(connection, study.id, {job.sample for job in pointless if not job.cheap_only})
-            write(connection, study.id, Ledger(changes=superseded(pointless), events=[("stopped", {})]), also)
+            write(connection, study, Ledger(changes=superseded(pointless), events=[("stopped", {})]), also)
             ending = {"phase": "finished", "finished_at": database_now(), "ending": "it was stopped"}
             change_study(connection, study.id, **ending)
         change_study(connection, study.id, cancel_running=cancel_running)
@@ -120,13 +121,13 @@ def extend(database: Database, name: str, budget: int) -> None:
         phase = study.phase if study.phase != "finished" else "search" if study.step else "initial"
         reopened = {"phase": phase, "finished_at": None, "ending": None, "cancel_running": False}
         change_study(connection, study.id, budget=budget, **reopened)
-        write(connection, study.id, Ledger(events=[("extended", {"budget": budget})]), {})
+        write(connection, study, Ledger(events=[("extended", {"budget": budget})]), {})
         drop_due(connection, study.id, ["closing"])
         spec = Specification.model_validate(study.spec)
         if study.planned_full == 0:
             _plan_initial(connection, study.id, spec)
         else:
-            make_due_what_is(connection, study.id)
+            make_due_what_is(connection, find_study_by_id(connection, study.id))
 
     database.write(work)
 
@@ -145,7 +146,7 @@ def retry(database: Database, name: str, objectives: list[str] | None) -> int:
             )
         wanted = [runs[each] for each in objectives] if objectives is not None else list(runs.values())
         found = failed_jobs(connection, study.id, wanted)
-        write(connection, study.id, Ledger(changes=[Change(job, "ready") for job in found]), guests(rows))
+        write(connection, study, Ledger(changes=[Change(job, "ready") for job in found]), guests(rows))
         if found:
             notify(connection)
         return len(found)

@@ -66,11 +66,11 @@ def _tell_study(connection: Connection, study_id: int, items: Sequence[Tell]) ->
         attempts=read_attempts(connection, [item.lease for item in items]),
     )
     answers = [hearing.hear(item) for item in items]
-    write(connection, study_id, hearing.ledger, also)
+    now = write(connection, study, hearing.ledger, also)
     if any(change.state == "ready" for change in hearing.ledger.changes):
         notify(connection)
     if hearing.ledger.results:
-        make_due_what_is(connection, study_id)
+        make_due_what_is(connection, now)
     return answers
 
 

@@ -4,18 +4,18 @@ Lock order: study, then jobs by id. Leasing locks no study.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from app.errors import StateChanged
 from app.store.clock import database_now
 from app.store.tables import READY, attempts, events, jobs, objectives, sample_values, samples, studies
 
 UNSETTLED = ("ready", "leased")
-COUNTED = ("done", "failed", "superseded")
+KEPT = ("done", "failed", "superseded", "open_full")  # counters of an objective
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,19 +106,30 @@ def job_row(row: Row[Any]) -> JobRow:
     )
 
 
-def write(connection: Connection, study: int, ledger: Ledger, also: dict[int, list[int]]) -> None:
-    """Write a ledger of the locked study. `also`: the objectives that come with each objective's run."""
+def write(connection: Connection, study: Row[Any], ledger: Ledger, also: Mapping[int, Sequence[int]]) -> Row[Any]:
+    """Write a ledger of a study whose row was just locked; answers the row as it is now.
+
+    `also`: the objectives that come with each objective's run.
+    """
     _change_jobs(connection, ledger.changes)
     _end_attempts(connection, ledger.endings)
     _record(connection, study, ledger)
     settled = _count(connection, ledger, also)
     numbers = len(ledger.results) + len(ledger.events)
-    if numbers or settled:
-        connection.execute(
-            update(studies)
-            .where(studies.c.id == study)
-            .values(sequence=studies.c.sequence + numbers, settled_full=studies.c.settled_full + settled)
-        )
+    if not numbers and not settled:
+        return study
+    grown = {"one": study.id, "numbers": numbers, "settled": settled}
+    return connection.execute(_GROW_STUDY, grown).one()
+
+
+_GROW_STUDY = (
+    update(studies)
+    .where(studies.c.id == bindparam("one"))
+    .values(
+        sequence=studies.c.sequence + bindparam("numbers"), settled_full=studies.c.settled_full + bindparam("settled")
+    )
+    .returning(*studies.c)
+)
 
 
 def _change_jobs(connection: Connection, changes: Sequence[Change]) -> None:
@@ -197,17 +208,15 @@ def _end_attempts(connection: Connection, endings: Sequence[Ending]) -> None:
         )
 
 
-def _record(connection: Connection, study: int, ledger: Ledger) -> None:
+def _record(connection: Connection, study: Row[Any], ledger: Ledger) -> None:
     """Number the results, then the other events, from where the study's sequence stands."""
-    if not ledger.results and not ledger.events:
-        return
-    sequence: int = connection.execute(select(studies.c.sequence).where(studies.c.id == study)).scalar_one()
-    numbered = list(enumerate(ledger.results, sequence + 1))
+    numbered = list(enumerate(ledger.results, study.sequence + 1))
     if numbered:
         connection.execute(
-            insert(sample_values).values(study_id=study, at=database_now()),
+            _INSERT_VALUES,
             [
                 {
+                    "study_id": study.id,
                     "seq": seq,
                     "sample_id": one.sample,
                     "objective_id": one.objective,
@@ -218,20 +227,23 @@ def _record(connection: Connection, study: int, ledger: Ledger) -> None:
                 for seq, one in numbered
             ],
         )
-    rows: list[dict[str, Any]] = [
-        {
-            "seq": seq,
-            "kind": "failed" if one.failure else "done",
-            "body": {"sample": one.sample, "objective": one.objective},
-        }
-        for seq, one in numbered
+    happened = [
+        ("failed" if one.failure else "done", {"sample": one.sample, "objective": one.objective})
+        for one in ledger.results
     ]
-    others = enumerate(ledger.events, sequence + len(numbered) + 1)
-    rows += [{"seq": seq, "kind": kind, "body": body} for seq, (kind, body) in others]
-    connection.execute(insert(events).values(study_id=study, at=database_now()), rows)
+    rows = [
+        {"study_id": study.id, "seq": seq, "kind": kind, "body": body}
+        for seq, (kind, body) in enumerate([*happened, *ledger.events], study.sequence + 1)
+    ]
+    if rows:
+        connection.execute(_INSERT_EVENTS, rows)
 
 
-def _count(connection: Connection, ledger: Ledger, also: dict[int, list[int]]) -> int:
+_INSERT_VALUES = insert(sample_values).values(at=database_now())
+_INSERT_EVENTS = insert(events).values(at=database_now())
+
+
+def _count(connection: Connection, ledger: Ledger, also: Mapping[int, Sequence[int]]) -> int:
     """Keep the counters of objectives and samples; answers by how many the settled full samples grow."""
     deltas: dict[int, Counter[str]] = {}
     opened: Counter[int] = Counter()
@@ -256,31 +268,38 @@ def _count(connection: Connection, ledger: Ledger, also: dict[int, list[int]]) -
 
 
 def _count_objectives(connection: Connection, deltas: dict[int, Counter[str]]) -> None:
-    names = (*COUNTED, "open_full")
-    moved = {objective: delta for objective, delta in deltas.items() if any(delta[name] for name in names)}
+    moved = {objective: delta for objective, delta in deltas.items() if any(delta[name] for name in KEPT)}
     if moved:
         connection.execute(
-            update(objectives)
-            .where(objectives.c.id == bindparam("objective"))
-            .values({name: objectives.c[name] + bindparam(f"by_{name}") for name in names}),
-            [{"objective": o, **{f"by_{name}": moved[o][name] for name in names}} for o in sorted(moved)],
+            _COUNT_OBJECTIVE,
+            [{"one": o, **{f"by_{name}": moved[o][name] for name in KEPT}} for o in sorted(moved)],
         )
 
 
+_COUNT_OBJECTIVE = (
+    update(objectives)
+    .where(objectives.c.id == bindparam("one"))
+    .values({name: objectives.c[name] + bindparam(f"by_{name}") for name in KEPT})
+)
+
+
 def _count_samples(connection: Connection, opened: dict[int, int]) -> int:
-    if not opened:
-        return 0
-    before = _settled_full(connection, opened)
-    connection.execute(
-        update(samples).where(samples.c.id == bindparam("sample")).values(open=samples.c.open + bindparam("more")),
-        [{"sample": sample, "more": by} for sample, by in sorted(opened.items())],
-    )
-    return _settled_full(connection, opened) - before
+    """Open or close objectives of samples; answers by how many the settled full samples grow."""
+    grown = 0
+    for by in sorted(set(opened.values())):
+        ids = [sample for sample, more in opened.items() if more == by]
+        rows = connection.execute(_OPEN_SAMPLES, {"ids": ids, "by": by}).all()
+        # Settled now, or settled before and now open again.
+        grown += sum(row.open == 0 if by < 0 else -(row.open == by) for row in rows if row.full)
+    return grown
 
 
-def _settled_full(connection: Connection, ids: dict[int, int]) -> int:
-    query = select(func.count()).where(samples.c.id.in_(ids), samples.c.full, samples.c.open == 0)
-    return connection.execute(query).scalar_one()
+_OPEN_SAMPLES = (
+    update(samples)
+    .where(samples.c.id.in_(bindparam("ids", expanding=True)))
+    .values(open=samples.c.open + bindparam("by"))
+    .returning(samples.c.full, samples.c.open)
+)
 
 
 def ready_jobs(connection: Connection, study: int, *, only_cheap: bool) -> list[JobRow]:

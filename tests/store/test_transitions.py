@@ -23,7 +23,8 @@ def settle(study: SmallStudy, one: Lease, value: float | None, failure: str | No
     """What a tell of a current lease comes to."""
 
     def work(connection: Connection) -> None:
-        lock_study(connection, study.id)
+        row = lock_study(connection, study.id)
+        assert row is not None
         job = lock_jobs(connection, [one.job])[one.job]
         state = "failed" if failure else "done"
         ledger = Ledger(
@@ -31,7 +32,7 @@ def settle(study: SmallStudy, one: Lease, value: float | None, failure: str | No
             results=[Result(job.sample, job.objective, value, failure)],
             endings=[Ending(one.lease, state, value, failure, message="words", duration_s=0.1)],
         )
-        write(connection, study.id, ledger, {})
+        write(connection, row, ledger, {})
 
     study.database.write(work)
 
@@ -65,9 +66,11 @@ def test_a_job_that_changed_undoes_the_whole_ledger(database: Database) -> None:
     (mass,) = study.take(1, "mass")
 
     def work(connection: Connection) -> None:
+        row = lock_study(connection, study.id)
+        assert row is not None
         job = lock_jobs(connection, [mass.job])[mass.job]
         connection.execute(text("UPDATE jobs SET state = 'superseded', lease = NULL, expires_at = NULL"))
-        write(connection, study.id, Ledger([Change(job, "done")], [Result(job.sample, job.objective, 1.0)]), {})
+        write(connection, row, Ledger([Change(job, "done")], [Result(job.sample, job.objective, 1.0)]), {})
 
     with pytest.raises(StateChanged):
         database.write(work)
