@@ -1,0 +1,80 @@
+"""A study again, in this process: the same specification and the recorded order of tells, on an empty database."""
+
+from typing import Any
+
+from sqlalchemy import select
+from threadpoolctl import threadpool_limits
+
+from app.planner import plan_one
+from app.service.ask import serve
+from app.service.studies import create
+from app.service.tell import tell
+from app.store.database import Database
+from app.store.tables import objectives, sample_values, samples, steps
+from counterpoise.wire.specification import parse_specification
+from counterpoise.wire.work import Ask, Job, Tell
+
+Sample = tuple[str, int, int, bool, tuple[float, ...]]  # kind, objective, number of its step; full; x
+Word = tuple[Sample, str, float, dict[str, float], float]  # sample, objective, value, also, duration
+
+
+def proposals(database: Database) -> set[Sample]:
+    with database.read() as connection:
+        return set(_samples(connection).values())
+
+
+def recorded(database: Database) -> list[Word]:
+    """The tells, in the order of the study's sequence."""
+    with database.read() as connection:
+        found = _samples(connection)
+        rows = {row.id: row for row in connection.execute(select(objectives))}
+        values = connection.execute(select(sample_values).order_by(sample_values.c.seq)).all()
+    also: dict[int, dict[tuple[int, int], float]] = {}
+    for one in values:
+        run = rows[one.objective_id].same_run_as
+        if run is not None:
+            also.setdefault(one.sample_id, {})[run, one.objective_id] = one.value
+    return [
+        (
+            found[one.sample_id],
+            rows[one.objective_id].name,
+            one.value,
+            {rows[g].name: v for (run, g), v in also.get(one.sample_id, {}).items() if run == one.objective_id},
+            one.duration_s,
+        )
+        for one in values
+        if rows[one.objective_id].same_run_as is None
+    ]
+
+
+def _samples(connection: Any) -> dict[int, Sample]:
+    query = select(samples, steps.c.kind, steps.c.objective, steps.c.number).join(
+        steps, steps.c.id == samples.c.step_id
+    )
+    return {row.id: (row.kind, row.objective, row.number, row.full, tuple(row.x)) for row in connection.execute(query)}
+
+
+def replay(database: Database, spec: dict[str, Any], words: list[Word]) -> None:
+    """Steps are planned as soon as they are due, and jobs leased as soon as they are there."""
+    held: dict[tuple[Sample, str], Job] = {}
+    with threadpool_limits(1):
+        create(database, parse_specification(spec), 60.0)
+        _go_on(database, held)
+        for sample, objective, value, also, duration in words:
+            job = held[sample, objective]
+            said = Tell(job=job.job, lease=job.lease, value=value, also=also, duration_s=duration)
+            assert tell(database, [said])[0].status == 200
+            _go_on(database, held)
+
+
+def _go_on(database: Database, held: dict[tuple[Sample, str], Job]) -> None:
+    ask = Ask(worker="replay", studies=["*"], objectives=["*"], max_jobs=256)
+    planned = False
+    while plan_one(database):
+        planned = True
+    while planned:
+        (jobs,) = serve(database, [ask], 20.0)
+        with database.read() as connection:
+            found = _samples(connection)
+        held.update({(found[job.sample], job.objective): job for job in jobs})
+        planned = bool(jobs)
