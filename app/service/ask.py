@@ -13,7 +13,7 @@ from app.store.database import Database
 from app.store.leasing import Lease, any_ready, lease, open_attempts
 from app.store.studies import Queue, find_queues, find_study_by_id, objectives_of
 from app.store.workers import Seen, see_workers
-from counterpoise.wire.specification import did_you_mean
+from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.work import Ask, Asked, Job
 
 ALL = "*"

@@ -7,9 +7,10 @@ from app.service.tell import failures, limits_of
 from app.service.verdicts import lost
 from app.store.database import Database
 from app.store.leases import overdue, shorten_impossible, still_overdue
+from app.store.ledger import Ending, Ledger
 from app.store.pulse import hearing_since
 from app.store.studies import guests, objectives_of
-from app.store.transitions import Ending, Ledger, lock_jobs, lock_study, ripen, write
+from app.store.transitions import lock_jobs, lock_study, ripen, write
 from app.store.wakeups import notify
 
 AT_ONCE = 500

@@ -11,8 +11,9 @@ from app.service.verdicts import released
 from app.store.attempts import owners, read_attempts
 from app.store.database import Database
 from app.store.leases import prolong
+from app.store.ledger import Change, Ending, JobRow, Ledger
 from app.store.studies import find_study_by_id, guests, objectives_of
-from app.store.transitions import Change, Ending, JobRow, Ledger, lock_jobs, lock_study, write
+from app.store.transitions import lock_jobs, lock_study, write
 from app.store.wakeups import notify
 from counterpoise.wire.work import Alive
 

@@ -14,7 +14,7 @@ from app.store.database import Database
 from app.store.lists import jobs_held, last_workers, page_of_jobs, page_of_samples, page_of_workers, values_of
 from app.store.steps import steps_of
 from app.store.studies import objectives_of
-from counterpoise.wire.specification import did_you_mean
+from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.views import FrontItem, JobView, SampleView, StepView, WorkerView
 
 EVERYTHING = 2**62

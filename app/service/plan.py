@@ -24,10 +24,11 @@ from app.service.hypervolume import hypervolume
 from app.service.snapshot import Past, complete, problem_of, read_past, search_snapshot
 from app.store.clock import database_now
 from app.store.database import Database
+from app.store.ledger import Ledger, superseded
 from app.store.samples import NewSample, add_samples
 from app.store.steps import finish_step, give_back, steps_of
 from app.store.studies import change_objective, change_study, find_study_by_id, guests, objectives_of
-from app.store.transitions import Ledger, lock_study, ready_jobs, superseded, write
+from app.store.transitions import lock_study, ready_jobs, write
 from app.store.wakeups import notify
 from counterpoise.wire.specification import Specification
 

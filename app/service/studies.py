@@ -11,6 +11,7 @@ from app.service.due import make_due_what_is
 from app.service.ratios import declared_ratios
 from app.store.clock import database_now
 from app.store.database import Database
+from app.store.ledger import Change, Ledger, superseded
 from app.store.samples import give_up
 from app.store.steps import drop_due, make_due
 from app.store.studies import (
@@ -25,9 +26,10 @@ from app.store.studies import (
     objectives_of,
     study_names,
 )
-from app.store.transitions import Change, Ledger, failed_jobs, ready_jobs, superseded, write
+from app.store.transitions import failed_jobs, ready_jobs, write
 from app.store.wakeups import notify
-from counterpoise.wire.specification import Specification, did_you_mean
+from counterpoise.wire.problems import did_you_mean
+from counterpoise.wire.specification import Specification
 
 
 def create(database: Database, spec: Specification, lease_s: float) -> bool:

@@ -11,10 +11,11 @@ from app.service.due import make_due_what_is
 from app.service.verdicts import Limits, told_failure, told_value
 from app.store.attempts import owners, read_attempts
 from app.store.database import Database
+from app.store.ledger import Ending, JobRow, Ledger, Result
 from app.store.studies import guests, objectives_of
-from app.store.transitions import Ending, JobRow, Ledger, Result, lock_jobs, lock_study, write
+from app.store.transitions import lock_jobs, lock_study, write
 from app.store.wakeups import notify
-from counterpoise.wire.specification import did_you_mean
+from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.work import Tell, Told
 
 MOST_METADATA = 20_000

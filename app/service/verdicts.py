@@ -10,7 +10,7 @@
 
 from dataclasses import dataclass
 
-from app.store.transitions import Change, JobRow
+from app.store.ledger import Change, JobRow
 
 FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 1.0, 300.0
 

@@ -5,80 +5,17 @@ Lock order: study, then jobs by id. Leasing locks no study.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from app.errors import StateChanged
 from app.store.clock import database_now
+from app.store.ledger import Change, Ending, JobRow, Ledger
 from app.store.tables import READY, attempts, events, jobs, objectives, sample_values, samples, studies
 
 UNSETTLED = ("ready", "leased")
 KEPT = ("done", "failed", "superseded", "open_full")  # counters of an objective
-
-
-@dataclass(frozen=True, slots=True)
-class JobRow:
-    """A job as it is in the database, read under the study's lock."""
-
-    id: int
-    objective: int
-    sample: int
-    cheap_only: bool
-    step: int
-    state: str
-    lease: str | None
-    attempts: int
-    errors: int
-    losses: int
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A job's next state; what is not said becomes empty."""
-
-    job: JobRow
-    state: str
-    lease: str | None = None
-    lease_s: float | None = None  # a lease runs so long from now
-    backoff_s: float | None = None  # a job returned to ready may be leased again after so long
-    errors: int = 0
-    losses: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A value of a sample's objective, or a failure for good: what takes a number of the study's sequence."""
-
-    sample: int
-    objective: int
-    value: float | None = None
-    failure: str | None = None
-    duration_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How an attempt ended; `outcome` None opens it again."""
-
-    lease: str
-    outcome: str | None
-    value: float | None = None
-    failure: str | None = None
-    message: str | None = None
-    duration_s: float | None = None
-    details: dict[str, Any] | None = None
-
-
-@dataclass(slots=True)
-class Ledger:
-    """All that one transaction changes in one study, to be written in a constant number of statements."""
-
-    changes: list[Change] = field(default_factory=list)
-    results: list[Result] = field(default_factory=list)
-    endings: list[Ending] = field(default_factory=list)
-    events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # besides those of the results
 
 
 def lock_study(connection: Connection, study: int) -> Row[Any] | None:
@@ -317,10 +254,6 @@ def failed_jobs(connection: Connection, study: int, queues: Sequence[int]) -> li
     """The study's failed jobs of these objectives, locked. Reads all its jobs: for people, not for workers."""
     query = select(jobs).where(jobs.c.study_id == study, jobs.c.objective_id.in_(queues), jobs.c.state == "failed")
     return [job_row(row) for row in connection.execute(query.order_by(jobs.c.id).with_for_update())]
-
-
-def superseded(found: Sequence[JobRow]) -> list[Change]:
-    return [Change(job, "superseded", errors=job.errors, losses=job.losses) for job in found]
 
 
 def ripen(connection: Connection) -> int:

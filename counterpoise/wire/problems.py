@@ -1,5 +1,8 @@
 """Errors and health, as they go over the wire."""
 
+import difflib
+from collections.abc import Iterable
+
 from pydantic import BaseModel, Field
 
 
@@ -30,3 +33,19 @@ class Status(BaseModel):
     """What a health check answers."""
 
     status: str = Field(examples=["ok"])
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """The end of a message: "; did you mean 'crash'?", or nothing if nothing is near."""
+    near = difflib.get_close_matches(word, list(choices), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def fault_at(location: Iterable[int | str], detail: str) -> Fault:
+    pointer = "#" + "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in location)
+    # Half a surrogate pair is possible in JSON, but not in an answer.
+    return Fault(pointer=_printable(pointer), detail=_printable(detail))
+
+
+def _printable(text: str) -> str:
+    return text.encode(errors="replace").decode()

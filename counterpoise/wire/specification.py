@@ -4,23 +4,21 @@
 reads the raw data, so that a fault in one field hides none of another.
 """
 
-import difflib
-import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, StringConstraints, ValidationError
 from pydantic_core import ErrorDetails
 
-from counterpoise.wire.problems import Fault
+from counterpoise.wire.contradictions import MOST_FAULTS, contradictions, initial_count
+from counterpoise.wire.problems import Fault, did_you_mean, fault_at
 
 Strategy = Literal["sbp-bo", "bo-aaf", "sbp-bo-r", "sbp-bo-c"]
 BENCHMARK_ONLY = "sbp-nogpc"
 NAME_RULE = "a name is 1 to 100 of A-Z a-z 0-9 . _ - and begins with a letter or a digit"
-MOST_VARIABLES, MOST_OBJECTIVES, MOST_FAULTS = 100, 20, 1000
+MOST_VARIABLES, MOST_OBJECTIVES = 100, 20
 MOST = {"variables": MOST_VARIABLES, "objectives": MOST_OBJECTIVES}
-WIDEST_INTEGER, LARGEST_INTEGER = 2**31, 2**52  # levels of a range; beyond the latter a float knows no halves
 DAY, YEAR = 86_400, 366 * 86_400
 
 
@@ -148,25 +146,15 @@ class SpecificationInvalid(ValueError):
         super().__init__("; ".join(f"{fault.pointer}: {fault.detail}" for fault in faults))
 
 
-def initial_count(variables: int, initial_samples: int | None) -> int:
-    return 11 * variables - 1 if initial_samples is None else initial_samples
-
-
 def example() -> Specification:
     return parse_specification(EXAMPLE)
-
-
-def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """The end of a message: "; did you mean 'crash'?", or nothing if nothing is near."""
-    near = difflib.get_close_matches(word, list(choices), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def parse_specification(raw: object) -> Specification:
     """The specification, or SpecificationInvalid with every fault."""
     if not isinstance(raw, dict):
         raise SpecificationInvalid(
-            [_fault((), "a specification is an object with name, variables, objectives, budget")]
+            [fault_at((), "a specification is an object with name, variables, objectives, budget")]
         )
     faults = list(_lengths(raw))
     # Those too many are not looked at: the others' faults must not be hidden, nor be a million.
@@ -177,9 +165,9 @@ def parse_specification(raw: object) -> Specification:
     try:
         specification = Specification.model_validate(shortened)
     except ValidationError as error:
-        faults += [_fault(detail["loc"], _words(detail)) for detail in error.errors(include_url=False)[:MOST_FAULTS]]
+        faults += [fault_at(detail["loc"], _words(detail)) for detail in error.errors(include_url=False)[:MOST_FAULTS]]
     known = {fault.pointer for fault in faults}
-    faults += [fault for fault in _contradictions(raw) if fault.pointer not in known]
+    faults += [fault for fault in contradictions(raw) if fault.pointer not in known]
     if specification is None or faults:
         raise SpecificationInvalid(faults[:MOST_FAULTS])
     return specification
@@ -189,17 +177,7 @@ def _lengths(raw: dict[Any, Any]) -> Iterator[Fault]:
     for key, most in MOST.items():
         items = raw.get(key)
         if isinstance(items, list) and not 1 <= len(items) <= most:
-            yield _fault((key,), f"{len(items)} {key}; there must be at least 1 and at most {most}")
-
-
-def _fault(location: Iterable[int | str], detail: str) -> Fault:
-    pointer = "#" + "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in location)
-    # Half a surrogate pair is possible in JSON, but not in an answer.
-    return Fault(pointer=_printable(pointer), detail=_printable(detail))
-
-
-def _printable(text: str) -> str:
-    return text.encode(errors="replace").decode()
+            yield fault_at((key,), f"{len(items)} {key}; there must be at least 1 and at most {most}")
 
 
 def _words(detail: ErrorDetails) -> str:
@@ -226,125 +204,3 @@ def _words(detail: ErrorDetails) -> str:
 def _fields(location: tuple[int | str, ...]) -> list[str]:
     parts: dict[object, type[BaseModel]] = {"variables": Variable, "objectives": Objective}
     return list((parts[location[0]] if len(location) > 1 else Specification).model_fields)
-
-
-def _contradictions(raw: dict[Any, Any]) -> Iterator[Fault]:
-    """What is wrong between fields. Whatever is of the wrong type is skipped here: its field has its fault already."""
-    variables, objectives = _records(raw, "variables"), _records(raw, "objectives")
-    yield from _repeated("variables", variables)
-    yield from _repeated("objectives", objectives)
-    for i, variable in variables:
-        yield from (_fault(("variables", i, key), detail) for key, detail in _range_faults(variable))
-    run_of = {o["name"]: o.get("same_run_as") for _, o in objectives if isinstance(o.get("name"), str)}
-    for i, objective in objectives:
-        faults = [*_run_faults(objective, run_of), *_lease_faults(objective, raw)]
-        yield from (_fault(("objectives", i, key), detail) for key, detail in faults)
-    yield from _ratio_faults(raw, run_of)
-    yield from _budget_faults(raw)
-
-
-def _repeated(kind: str, records: list[tuple[int, dict[Any, Any]]]) -> Iterator[Fault]:
-    first: dict[str, int] = {}
-    for i, record in records:
-        name = record.get("name")
-        if isinstance(name, str) and first.setdefault(name, i) != i:
-            yield _fault((kind, i, "name"), f"{name!r} is already the name of {kind}/{first[name]}")
-
-
-def _range_faults(variable: dict[Any, Any]) -> Iterator[tuple[str, str]]:
-    low, high = _number(variable.get("low")), _number(variable.get("high"))
-    if variable.get("type") == "int":
-        for key, bound in (("low", low), ("high", high)):
-            if bound is not None and not bound.is_integer():
-                yield key, f"an integer variable needs integer bounds, not {bound:g}"
-            elif bound is not None and abs(bound) > LARGEST_INTEGER:
-                yield key, "beyond 2**52 integers are not exact; choose another origin or unit"
-    if low is not None and low <= 0 and variable.get("scale") == "log":
-        yield "low", f"a log scale needs low > 0, not {low:g}"
-    if low is None or high is None:
-        return
-    if low >= high:
-        yield "low", f"low ({low:g}) must be less than high ({high:g})"
-    elif not math.isfinite(high - low):
-        yield "high", "high - low is too large for a number; choose another unit"
-    elif variable.get("type") == "int" and high - low > WIDEST_INTEGER:
-        yield "high", f"an integer variable's range is at most 2**31, not {high - low:.0f}"
-    elif variable.get("scale") == "log" and low > 0 and math.log(high) <= math.log(low):
-        yield "high", "low and high are the same on a log scale; choose them further apart"
-
-
-def _run_faults(objective: dict[Any, Any], run_of: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    run, name = objective.get("same_run_as"), objective.get("name")
-    if not isinstance(run, str):
-        return
-    path = _follow(run, run_of)
-    if run == name:
-        yield "same_run_as", "an objective cannot be in its own run; leave same_run_as out"
-    elif run not in run_of:
-        others = [other for other in run_of if other != name]
-        yield "same_run_as", f"there is no objective {_short(run)}{did_you_mean(run, others)}"
-    elif name in path:
-        yield "same_run_as", f"goes in a circle: {' -> '.join([name, *path[: path.index(name) + 1]])}"
-    elif len(path) > 1:
-        way_out = f"; say {path[-1]!r} here" if run_of.get(path[-1], "") is None else ""
-        yield "same_run_as", f"{run!r} has no jobs of its own, as it is in the run of {_short(path[1])}{way_out}"
-    for key in ("evaluation_time_s", "lease_s", "timeout_s"):
-        if objective.get(key) is not None:
-            yield key, f"belongs to the run: say it for objective {_short(run)}, not for one with same_run_as"
-
-
-def _follow(name: str, run_of: dict[str, Any]) -> list[str]:
-    path = [name]
-    while isinstance(following := run_of.get(path[-1]), str) and following not in path:
-        path.append(following)
-    return path
-
-
-def _lease_faults(objective: dict[Any, Any], raw: dict[Any, Any]) -> Iterator[tuple[str, str]]:
-    timeout, own, of_study = (
-        _number(value) for value in (objective.get("timeout_s"), objective.get("lease_s"), raw.get("lease_s"))
-    )
-    lease = of_study if own is None else own
-    if timeout is not None and lease is not None and timeout < lease and objective.get("same_run_as") is None:
-        whose = "the study's lease_s" if own is None else "lease_s"
-        yield "timeout_s", f"timeout_s ({timeout:g}) must be at least {whose} ({lease:g})"
-
-
-def _ratio_faults(raw: dict[Any, Any], run_of: dict[str, Any]) -> Iterator[Fault]:
-    ratios = raw.get("ratios")
-    names = [name for name in ratios if isinstance(name, str)] if isinstance(ratios, dict) else []
-    for name in names[:MOST_FAULTS]:
-        if name not in run_of:
-            yield _fault(("ratios", name), f"there is no objective {_short(name)}{did_you_mean(name, run_of)}")
-        elif isinstance(run_of[name], str):
-            yield _fault(("ratios", name), f"the ratio is that of the run: say it for {_short(run_of[name])}")
-
-
-def _budget_faults(raw: dict[Any, Any]) -> Iterator[Fault]:
-    budget, initial, variables = _number(raw.get("budget")), raw.get("initial_samples"), raw.get("variables")
-    if budget is None or (initial is None and not (isinstance(variables, list) and variables)):
-        return
-    n = _number(initial) if initial is not None else initial_count(len(variables or ()), None)
-    if n is not None and budget < n:
-        origin = "initial_samples" if initial is not None else f"11 d - 1 with d = {len(variables or ())}"
-        yield _fault(("budget",), f"the budget ({budget:g}) is below the initial design of {n:g} samples ({origin})")
-
-
-def _records(raw: dict[Any, Any], key: str) -> list[tuple[int, dict[Any, Any]]]:
-    items = raw.get(key)
-    few = items[:MOST_FAULTS] if isinstance(items, list) else []
-    return [(i, item) for i, item in enumerate(few) if isinstance(item, dict)]
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        return float(value) if math.isfinite(value) else None
-    except OverflowError:
-        return None
-
-
-def _short(name: object) -> str:
-    text = str(name)
-    return repr(text if len(text) <= 100 else text[:97] + "…")

@@ -19,7 +19,7 @@ from app.service import doctor
 from app.store.database import Database
 from counterpoise import __version__
 from counterpoise.cli import app
-from counterpoise.commands.study import study_panel
+from counterpoise.commands.study_tables import study_panel
 from counterpoise.wire.problems import Fault, Problem
 from counterpoise.wire.specification import EXAMPLE
 from counterpoise.wire.views import FrontItem, Hypervolume, ObjectiveView, Retried, StudyView, WorkerView

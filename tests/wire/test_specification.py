@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from app.optimizer import problem
 from app.optimizer.strategy import STRATEGIES
-from counterpoise.wire import specification
-from counterpoise.wire.problems import Fault
+from counterpoise.wire import contradictions, specification
+from counterpoise.wire.problems import Fault, did_you_mean
 from counterpoise.wire.specification import (
     BENCHMARK_ONLY,
     EXAMPLE,
@@ -21,7 +21,6 @@ from counterpoise.wire.specification import (
     Specification,
     SpecificationInvalid,
     Strategy,
-    did_you_mean,
     example,
     parse_specification,
 )
@@ -349,7 +348,8 @@ def test_of_too_many_items_only_the_possible_ones_are_looked_at() -> None:
 
 def test_a_flood_of_faults_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     look_up = Mock(return_value="")
-    monkeypatch.setattr(specification, "did_you_mean", look_up)
+    for module in (specification, contradictions):
+        monkeypatch.setattr(module, "did_you_mean", look_up)
     flood = {f"k{i}": 1 for i in range(3000)}
     assert len(faults({**MINIMAL, **flood, "ratios": flood})) == 1000
     assert look_up.call_count == 2000  # it is slow: of a million, no more
