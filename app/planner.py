@@ -85,9 +85,7 @@ def plan_one(database: Database, fit: Map = map) -> bool:
     try:
         with claimed(database, step) as lost:
             plan = prepare(database, step, fit=fit)
-            if lost.is_set():
-                return True
-        done = commit(database, step, plan)
+        done = not lost.is_set() and commit(database, step, plan)
         log.info("step" if done else "step given up", **facts, took_s=round(time.perf_counter() - began, 3))
     except DatabaseUnusable:  # nobody's fault; the claim runs out by itself
         raise
@@ -127,27 +125,26 @@ def claimed(database: Database, step: Row[Any]) -> Iterator[threading.Event]:
 
 
 class Fitters:
-    """Processes that fit models, one objective each: spawned at the first fit, niced, gone with their parent."""
+    """Processes that fit models, one objective each: niced, and gone with their parent."""
 
     def __init__(self) -> None:
-        self._pool: ProcessPoolExecutor | None = None
+        self.size = min(os.cpu_count() or 1, MOST_FITTERS)
+        self._start()
+
+    def _start(self) -> None:
+        self._pool = ProcessPoolExecutor(self.size, get_context("spawn"), initializer=become_fitter)
+        for _ in range(self.size):  # they load their libraries now, not when the first step is due
+            self._pool.submit(int)
 
     def map(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterable[Any]:
-        listed = list(tasks)
-        if len(listed) < 2:
-            return [function(task) for task in listed]
-        if self._pool is None:
-            size = min(os.cpu_count() or 1, MOST_FITTERS)
-            self._pool = ProcessPoolExecutor(size, get_context("spawn"), initializer=become_fitter)
         try:
-            return list(self._pool.map(function, listed))
+            return list(self._pool.map(function, tasks))
         except BrokenProcessPool:
-            self._pool = None
+            self._start()
             raise
 
     def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 def become_fitter() -> None:

@@ -17,6 +17,7 @@ from counterpoise.wire.views import Hypervolume, ObjectiveView, StudySummary, St
 
 ALIVE_S = 120.0  # workers poll at least every minute
 LATE_PLAN_S = 30.0
+LONG_WAIT_S = 10.0
 
 
 def summary(study: Row[Any]) -> dict[str, Any]:
@@ -117,7 +118,7 @@ def _queues(
             continue
         able = [w for w in alive if _takes(w["studies"], study.name) and _takes(w["objectives"], row.name)]
         age = head_age(connection, row.id)
-        if not able and age is not None:
+        if not able and age is not None and age > LONG_WAIT_S:
             words.append(
                 f"objective {row.name}: {seen.ready} jobs have waited {_span(age)} and no live worker can evaluate it"
             )
