@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy import Connection, RowMapping, bindparam, select
 
 from app.store.clock import database_now
 from app.store.tables import attempts, jobs, workers
@@ -10,18 +10,23 @@ from app.store.tables import attempts, jobs, workers
 
 def owners(connection: Connection, leases: Sequence[str]) -> dict[str, tuple[int, int]]:
     """To which job and study each lease was issued; leases never issued are left out. This never changes."""
-    query = (
-        select(attempts.c.lease, attempts.c.job_id, jobs.c.study_id)
-        .join(jobs, jobs.c.id == attempts.c.job_id)
-        .where(attempts.c.lease.in_(leases))
-    )
-    return {row.lease: (row.job_id, row.study_id) for row in connection.execute(query)}
+    rows = connection.execute(_OWNERS, {"leases": list(leases)})
+    return {lease: (job, study) for lease, job, study in rows}
+
+
+_OWNERS = (
+    select(attempts.c.lease, attempts.c.job_id, jobs.c.study_id)
+    .join(jobs, jobs.c.id == attempts.c.job_id)
+    .where(attempts.c.lease.in_(bindparam("leases", expanding=True)))
+)
 
 
 def read_attempts(connection: Connection, leases: Sequence[str]) -> dict[str, RowMapping]:
-    age = (database_now() - attempts.c.leased_at).label("age_s")
-    query = select(*attempts.c, age).where(attempts.c.lease.in_(leases))
-    return {row["lease"]: row for row in connection.execute(query).mappings()}
+    return {row["lease"]: row for row in connection.execute(_ATTEMPTS, {"leases": list(leases)}).mappings()}
+
+
+_AGE = (database_now() - attempts.c.leased_at).label("age_s")
+_ATTEMPTS = select(*attempts.c, _AGE).where(attempts.c.lease.in_(bindparam("leases", expanding=True)))
 
 
 def attempts_of(connection: Connection, job: int) -> list[RowMapping]:

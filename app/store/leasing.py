@@ -53,7 +53,7 @@ def lease(connection: Connection, queues: Sequence[int], limit: int) -> list[Lea
     if not taken:
         return []
     wanted = {row.sample_id for row in taken}
-    x = {row.id: row.x for row in connection.execute(select(samples.c.id, samples.c.x).where(samples.c.id.in_(wanted)))}
+    x = {row.id: row.x for row in connection.execute(_POINTS, {"ids": list(wanted)})}
     return [
         Lease(
             job=row.id,
@@ -133,11 +133,15 @@ _HEADS_POSTGRESQL = _heads_postgresql(lock=False)
 _HEADS_SQLITE = _heads_sqlite()
 
 
+_POINTS = select(samples.c.id, samples.c.x).where(samples.c.id.in_(bindparam("ids", expanding=True)))
+_OPEN = insert(attempts).values(leased_at=database_now())
+
+
 def open_attempts(connection: Connection, owners: Sequence[tuple[Lease, int]]) -> None:
     """Note whose each lease is (a worker's id)."""
     if owners:
         connection.execute(
-            insert(attempts).values(leased_at=database_now()),
+            _OPEN,
             [
                 {"job_id": one.job, "number": one.attempt, "lease": one.lease, "worker_id": worker}
                 for one, worker in owners

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, or_, select, text, update
+from sqlalchemy import Connection, Row, bindparam, delete, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from app.store.clock import database_now, new_lease
@@ -23,7 +23,10 @@ def make_due(
 
 
 def due_steps(connection: Connection, study: int) -> list[Row[Any]]:
-    return list(connection.execute(select(steps).where(steps.c.study_id == study, DUE)).all())
+    return list(connection.execute(_DUE_STEPS, {"study": study}).all())
+
+
+_DUE_STEPS = select(steps).where(steps.c.study_id == bindparam("study"), DUE)
 
 
 def drop_due(connection: Connection, study: int, kinds: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
 from app.store.clock import database_now
 from app.store.tables import LEASED, jobs, objectives, studies
@@ -56,12 +56,15 @@ def find_study(connection: Connection, name: str, *, lock: bool = False) -> Row[
 
 
 def find_study_by_id(connection: Connection, study: int) -> Row[Any]:
-    return connection.execute(select(studies).where(studies.c.id == study)).one()
+    return connection.execute(_STUDY, {"study": study}).one()
+
+
+_STUDY = select(studies).where(studies.c.id == bindparam("study"))
+_OBJECTIVES = select(objectives).where(objectives.c.study_id == bindparam("study")).order_by(objectives.c.position)
 
 
 def objectives_of(connection: Connection, study: int) -> list[Row[Any]]:
-    query = select(objectives).where(objectives.c.study_id == study).order_by(objectives.c.position)
-    return list(connection.execute(query).all())
+    return list(connection.execute(_OBJECTIVES, {"study": study}).all())
 
 
 def guests(rows: Sequence[Row[Any]]) -> dict[int, list[int]]:
@@ -125,23 +128,23 @@ class Queue:
 
 def find_queues(connection: Connection, names: Sequence[str] | None) -> list[Queue]:
     """The queues of these studies (None: of all), by study and position."""
-    query = (
-        select(
-            objectives.c.id,
-            studies.c.id.label("study"),
-            studies.c.name.label("study_name"),
-            objectives.c.name,
-            studies.c.state,
-            studies.c.phase,
-            (objectives.c.created - objectives.c.done - objectives.c.failed - objectives.c.superseded).label("open"),
-        )
-        .join(studies, studies.c.id == objectives.c.study_id)
-        .where(objectives.c.same_run_as.is_(None))
-        .order_by(studies.c.id, objectives.c.position)
+    query = _QUEUES if names is None else _QUEUES_OF
+    rows = connection.execute(query, {} if names is None else {"names": list(names)})
+    return [Queue(*row) for row in rows]
+
+
+_QUEUES = (
+    select(
+        objectives.c.id,
+        studies.c.id.label("study"),
+        studies.c.name.label("study_name"),
+        objectives.c.name,
+        studies.c.state,
+        studies.c.phase,
+        (objectives.c.created - objectives.c.done - objectives.c.failed - objectives.c.superseded).label("open"),
     )
-    if names is not None:
-        query = query.where(studies.c.name.in_(names))
-    return [
-        Queue(row.id, row.study, row.study_name, row.name, row.state, row.phase, row.open)
-        for row in connection.execute(query)
-    ]
+    .join(studies, studies.c.id == objectives.c.study_id)
+    .where(objectives.c.same_run_as.is_(None))
+    .order_by(studies.c.id, objectives.c.position)
+)
+_QUEUES_OF = _QUEUES.where(studies.c.name.in_(bindparam("names", expanding=True)))

@@ -18,14 +18,24 @@ UNSETTLED = ("ready", "leased")
 KEPT = ("done", "failed", "superseded", "open_full")  # counters of an objective
 
 
+def _one(rows: list[dict[str, Any]]) -> Any:
+    """A list is executemany, which costs psycopg a pipeline; a single one need not."""
+    return rows if len(rows) > 1 else rows[0]
+
+
 def lock_study(connection: Connection, study: int) -> Row[Any] | None:
     """The study's row, locked; None if it is gone."""
-    return connection.execute(select(studies).where(studies.c.id == study).with_for_update()).one_or_none()
+    return connection.execute(_LOCK_STUDY, {"study": study}).one_or_none()
+
+
+_LOCK_STUDY = select(studies).where(studies.c.id == bindparam("study")).with_for_update()
 
 
 def lock_jobs(connection: Connection, ids: Sequence[int]) -> dict[int, JobRow]:
-    query = select(jobs).where(jobs.c.id.in_(ids)).order_by(jobs.c.id).with_for_update()
-    return {row.id: job_row(row) for row in connection.execute(query)}
+    return {row.id: job_row(row) for row in connection.execute(_LOCK_JOBS, {"ids": list(ids)})}
+
+
+_LOCK_JOBS = select(jobs).where(jobs.c.id.in_(bindparam("ids", expanding=True))).order_by(jobs.c.id).with_for_update()
 
 
 def job_row(row: Row[Any]) -> JobRow:
@@ -70,33 +80,32 @@ _GROW_STUDY = (
 
 
 def _change_jobs(connection: Connection, changes: Sequence[Change]) -> None:
-    if not changes:
-        return
-    result = connection.execute(
-        _CHANGE_JOB,
-        [
-            {
-                "job": one.job.id,
-                "was": one.job.state,
-                "was_attempts": one.job.attempts,
-                "becomes": one.state,
-                "holds": one.lease,
-                "for_s": one.lease_s,
-                "after_s": one.backoff_s,
-                "now_errors": one.errors,
-                "now_losses": one.losses,
-            }
-            for one in sorted(changes, key=lambda one: one.job.id)
-        ],
-    )
-    if result.rowcount != len(changes):  # cannot be under the locks; if it is, nothing of this may be written
-        raise StateChanged(f"{len(changes) - result.rowcount} jobs changed while they were being settled")
+    """Those that change alike in one statement."""
+    alike: dict[tuple[Any, ...], list[int]] = {}
+    for one in changes:
+        key = (
+            one.job.state,
+            one.job.attempts,
+            one.state,
+            one.lease,
+            one.lease_s,
+            one.backoff_s,
+            one.errors,
+            one.losses,
+        )
+        alike.setdefault(key, []).append(one.job.id)
+    changed = 0
+    for key, ids in alike.items():
+        changed += connection.execute(_CHANGE_JOBS, dict(zip(_SAID, key, strict=True), ids=ids)).rowcount
+    if changed != len(changes):  # cannot be under the locks; if it is, nothing of this may be written
+        raise StateChanged(f"{len(changes) - changed} jobs changed while they were being settled")
 
 
-_CHANGE_JOB = (
+_SAID = ("was", "was_attempts", "becomes", "holds", "for_s", "after_s", "now_errors", "now_losses")
+_CHANGE_JOBS = (
     update(jobs)
     .where(
-        jobs.c.id == bindparam("job"),
+        jobs.c.id.in_(bindparam("ids", expanding=True)),
         jobs.c.state == bindparam("was"),
         jobs.c.attempts == bindparam("was_attempts"),
     )
@@ -129,19 +138,21 @@ def _end_attempts(connection: Connection, endings: Sequence[Ending]) -> None:
     if endings:
         connection.execute(
             _END_ATTEMPT,
-            [
-                {
-                    "token": one.lease,
-                    "over": None if one.outcome is None else 1.0,
-                    "how": one.outcome,
-                    "told": one.value,
-                    "kind": one.failure,
-                    "words": one.message,
-                    "took": one.duration_s,
-                    "more": one.details,
-                }
-                for one in endings
-            ],
+            _one(
+                [
+                    {
+                        "token": one.lease,
+                        "over": None if one.outcome is None else 1.0,
+                        "how": one.outcome,
+                        "told": one.value,
+                        "kind": one.failure,
+                        "words": one.message,
+                        "took": one.duration_s,
+                        "more": one.details,
+                    }
+                    for one in endings
+                ]
+            ),
         )
 
 
@@ -151,18 +162,20 @@ def _record(connection: Connection, study: Row[Any], ledger: Ledger) -> None:
     if numbered:
         connection.execute(
             _INSERT_VALUES,
-            [
-                {
-                    "study_id": study.id,
-                    "seq": seq,
-                    "sample_id": one.sample,
-                    "objective_id": one.objective,
-                    "value": one.value,
-                    "failure": one.failure,
-                    "duration_s": one.duration_s,
-                }
-                for seq, one in numbered
-            ],
+            _one(
+                [
+                    {
+                        "study_id": study.id,
+                        "seq": seq,
+                        "sample_id": one.sample,
+                        "objective_id": one.objective,
+                        "value": one.value,
+                        "failure": one.failure,
+                        "duration_s": one.duration_s,
+                    }
+                    for seq, one in numbered
+                ]
+            ),
         )
     happened = [
         ("failed" if one.failure else "done", {"sample": one.sample, "objective": one.objective})
@@ -173,7 +186,7 @@ def _record(connection: Connection, study: Row[Any], ledger: Ledger) -> None:
         for seq, (kind, body) in enumerate([*happened, *ledger.events], study.sequence + 1)
     ]
     if rows:
-        connection.execute(_INSERT_EVENTS, rows)
+        connection.execute(_INSERT_EVENTS, _one(rows))
 
 
 _INSERT_VALUES = insert(sample_values).values(at=database_now())
@@ -209,7 +222,7 @@ def _count_objectives(connection: Connection, deltas: dict[int, Counter[str]]) -
     if moved:
         connection.execute(
             _COUNT_OBJECTIVE,
-            [{"one": o, **{f"by_{name}": moved[o][name] for name in KEPT}} for o in sorted(moved)],
+            _one([{"one": o, **{f"by_{name}": moved[o][name] for name in KEPT}} for o in sorted(moved)]),
         )
 
 

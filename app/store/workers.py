@@ -1,9 +1,10 @@
 """Workers, known by the name they give."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Executable, Table, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from app.store.clock import database_now
@@ -22,10 +23,7 @@ class Seen:
 def see_workers(connection: Connection, seen: Sequence[Seen]) -> dict[str, int]:
     """Note that these workers spoke, registering new ones; answers their ids by name."""
     by_name = {one.name: one for one in seen}  # the last word of each counts
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    row = insert(workers).values(first_seen_at=database_now(), last_seen_at=database_now())
-    asked = {"studies": row.excluded.studies, "objectives": row.excluded.objectives}
-    upsert = row.on_conflict_do_update(index_elements=["name"], set_={"last_seen_at": database_now(), **asked})
+    upsert = _UPSERT[connection.dialect.name]
     connection.execute(
         upsert,
         [
@@ -33,5 +31,19 @@ def see_workers(connection: Connection, seen: Sequence[Seen]) -> dict[str, int]:
             for name, one in sorted(by_name.items())  # in one order, so that two batches never lock crosswise
         ],
     )
-    found = connection.execute(select(workers.c.name, workers.c.id).where(workers.c.name.in_(by_name)))
-    return {each.name: each.id for each in found}
+    return {row.name: row.id for row in connection.execute(_IDS, {"names": list(by_name)})}
+
+
+_IDS = select(workers.c.name, workers.c.id).where(workers.c.name.in_(bindparam("names", expanding=True)))
+
+
+def _upsert(insert: Callable[[Table], Any]) -> Executable:
+    row = insert(workers).values(first_seen_at=database_now(), last_seen_at=database_now())
+    asked = {"studies": row.excluded.studies, "objectives": row.excluded.objectives}
+    upsert: Executable = row.on_conflict_do_update(
+        index_elements=["name"], set_={"last_seen_at": database_now(), **asked}
+    )
+    return upsert
+
+
+_UPSERT = {"postgresql": _upsert(postgresql.insert), "sqlite": _upsert(sqlite.insert)}
