@@ -88,7 +88,7 @@ def migrate(settings: Settings) -> tuple[str | None, str]:
 
 def plan(settings: Settings, *, with_parent: bool) -> None:
     """Run a planner until told to stop; with a parent, until that is gone."""
-    from app import planner  # here, as the server needs no numerical stack: it starts in half the time
+    from app import planner  # here: a server fits no models, and starts in half the time without scikit-learn
 
     configure_logs(settings)
     prepare_database(settings)

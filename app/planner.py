@@ -58,12 +58,14 @@ def run(settings: Settings, stop: threading.Event) -> None:
 
 
 def attempt(work: Callable[[], bool]) -> bool:
-    """A database that is away for a while must not end the planner."""
+    """Neither a database that is away for a while nor a fault in one study must end the planner."""
     try:
         return work()
     except CounterpoiseError as error:
         log.warning("the database does not answer; trying again", reason=str(error).splitlines()[0])
-        return False
+    except Exception as error:
+        log.error("the planner goes on after a fault", exc_info=error)
+    return False
 
 
 def keep_house(database: Database, stop: threading.Event) -> None:

@@ -129,7 +129,9 @@ class Stop(Request):
 
 
 class Retry(Request):
-    objectives: list[str] | None = Field(None, description="only failed jobs of these objectives; all if left out")
+    objectives: list[str] | None = Field(
+        None, description="only failed jobs of these objectives; all if left out", examples=[["drag"]]
+    )
 
 
 class Retried(BaseModel):

@@ -129,7 +129,7 @@ class Told(BaseModel):
 
 
 class Leases(Request):
-    leases: list[Token] = Field(min_length=1, max_length=1000)
+    leases: list[Token] = Field(min_length=1, max_length=1000, examples=[["0123456789abcdef0123456789abcdef"]])
 
 
 class Alive(BaseModel):

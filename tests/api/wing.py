@@ -58,10 +58,10 @@ class Wing:
     def tell(self, job: dict[str, Any], **said: Any) -> Response:
         return self.client.post("/tell", json={"job": job["job"], "lease": job["lease"], **said})
 
-    def work(self) -> int:
+    def work(self, *objectives: str) -> int:
         """Evaluate all that is ready; answers how many jobs."""
         count = 0
-        while jobs := self.ask(max_jobs=256)["jobs"]:
+        while jobs := self.ask(*objectives, max_jobs=256)["jobs"]:
             told = self.client.post("/tell", json=[{**evaluate(job), "duration_s": 0.1} for job in jobs])
             assert [one["status"] for one in told.json()] == [200] * len(jobs)
             count += len(jobs)
