@@ -51,7 +51,9 @@ def paper(
     scaling: ScalingOption = "paper",
     lattice: LatticeOption = "small",
     keep_extra: KeepOption = "last",
-    jobs: Annotated[int, typer.Option(min=1, help="Processes, each with one BLAS thread.")] = 1,
+    jobs: Annotated[
+        int, typer.Option(min=0, help="Processes, each with one BLAS thread; 0: show what is on file.")
+    ] = 1,
     results: Annotated[Path, typer.Option(help="Finished runs are kept here, and not run again.")] = RESULTS,
     fresh: Annotated[bool, typer.Option("--fresh", help="Run again what is on file; the newer result counts.")] = False,
     as_json: Json = False,
@@ -67,8 +69,8 @@ def paper(
         for seed in _seeds(seeds)
     ]
     for m in {spec.m for spec in specs}:
-        if not 2 <= m <= 10:
-            raise typer.BadParameter(f"m = {m}: the problems have 10 variables, so m is 2 to 10", param_hint="--m")
+        if not 3 <= m <= 10:
+            raise typer.BadParameter(f"m = {m}: the problems have 10 variables, so m is 3 to 10", param_hint="--m")
     with _progress("runs", len(specs)) as advance:
         outcomes = runner.run_all(specs, results, jobs, fresh=fresh, report=lambda _: advance())
     rows = report.rows(outcomes.values())
@@ -208,7 +210,7 @@ def _print(rows: Iterable[Any], as_json: bool, shown: Callable[[], tuple[Any, ..
             typer.echo(json.dumps(row))
     else:
         # In a file or a pipe 80 columns would break the cells of a table.
-        Console(width=None if sys.stdout.isatty() else 120).print(*shown(), sep="\n")
+        Console(width=None if sys.stdout.isatty() else 130).print(*shown(), sep="\n")
 
 
 def _warn_about_other_code(outcomes: Iterable[Outcome], file: Path) -> None:

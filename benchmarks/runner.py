@@ -36,17 +36,18 @@ def _code(source: str) -> str:
 def run_all(
     specs: Iterable[Spec], file: Path, jobs: int, *, fresh: bool = False, report: Callable[[Outcome], None]
 ) -> dict[Spec, Outcome]:
-    """Outcomes of all specs; `report` is called for each as it is there, kept ones first."""
+    """Outcomes of all specs, or with 0 jobs of those on file; `report` is told each as it is there, kept ones first."""
     wanted = list(dict.fromkeys(specs))
     kept = {} if fresh else results.read(file)
     outcomes = {spec: kept[spec] for spec in wanted if spec in kept}
     for outcome in outcomes.values():
         report(outcome)
-    for outcome in _in_processes(_in_order([spec for spec in wanted if spec not in outcomes]), jobs):
+    missing = [spec for spec in wanted if spec not in outcomes] if jobs else []
+    for outcome in _in_processes(_in_order(missing), jobs):
         results.append(file, outcome)
         outcomes[outcome.spec] = outcome
         report(outcome)
-    return {spec: outcomes[spec] for spec in wanted}
+    return {spec: outcomes[spec] for spec in wanted if spec in outcomes}
 
 
 def _in_order(specs: list[Spec]) -> list[Spec]:

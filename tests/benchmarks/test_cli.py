@@ -57,6 +57,7 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
         (["paper"], "name at least one"),
         (["paper", "--problem", "zdt1"], "no 'zdt1'"),
         (["paper", "--problem", "dtlz2", "--m", "11"], "m = 11"),
+        (["paper", "--problem", "dtlz2", "--m", "2"], "m = 2"),
         (["paper", "--problem", "dtlz2", "--seeds", "x"], "'x' is not like"),
         (["paper", "--problem", "dtlz2", "--strategy", "nsga"], "no 'nsga'"),
         (["simulate", "--workers", "1", "--workers", "2"], "once per objective"),
