@@ -27,6 +27,10 @@ class BusyStudy:
     may_tell: threading.Event = field(default_factory=threading.Event)
     holds_back: threading.Event = field(default_factory=threading.Event)
     over: threading.Event = field(default_factory=threading.Event)
+    feeder: threading.Thread = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.feeder = threading.Thread(target=self.feed, daemon=True)
 
     def create(self, initial: int) -> None:
         """Returns when the first search step has been planned."""
@@ -44,6 +48,7 @@ class BusyStudy:
         while not self.over.is_set():
             jobs = self._ask(client, 1.0)
             if jobs and not self.may_tell.is_set():
+                client.close()  # the server would, after a while; it is opened again when it is needed
                 self.holds_back.set()
                 self.may_tell.wait()
                 self.holds_back.clear()
@@ -53,8 +58,16 @@ class BusyStudy:
     def rest(self) -> None:
         """Returns when the planner has nothing to do and will not get anything."""
         self.may_tell.clear()
-        if not self.holds_back.wait(PATIENCE_S):
-            raise RuntimeError("the planner does not come to an end")
+        deadline = time.monotonic() + PATIENCE_S
+        while not self.holds_back.wait(0.2):
+            self.check()
+            if time.monotonic() > deadline:
+                raise RuntimeError("the planner does not come to an end")
+
+    def check(self) -> None:
+        """Without its workers the study would rest, and what is measured would not be what it says."""
+        if not self.feeder.is_alive():
+            raise RuntimeError("the workers of the busy study have ended; what they said is above")
 
     def steps(self) -> int:
         client = Client(self.port)
@@ -95,12 +108,11 @@ def busy_planner(url: str, port: int, initial: int) -> Iterator[BusyStudy]:
     study = BusyStudy(port)
     with planning(url):
         study.create(initial)
-        feeder = threading.Thread(target=study.feed, daemon=True)
-        feeder.start()
+        study.feeder.start()
         try:
             study.rest()
             yield study
         finally:
             study.over.set()
             study.may_tell.set()
-            feeder.join(PATIENCE_S)
+            study.feeder.join(PATIENCE_S)

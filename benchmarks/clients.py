@@ -49,10 +49,10 @@ class Client:
 
 
 def work(load: Load, number: int, start: Callable[[], object]) -> Share:
-    client = Client(load.port)
-    client.get("/healthz")
-    share = Share()
     start()
+    client = Client(load.port)
+    client.get("/healthz")  # the connection is there before anything is measured
+    share = Share()
     # Objectives in turn, so that whole samples are finished; clients spread over the interval and the objectives.
     time.sleep(load.every_s * number / 8)
     share.began = due = time.monotonic()

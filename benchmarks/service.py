@@ -198,6 +198,7 @@ def measure_planning(crew: Crew, plan: Plan, kind: str, url: str, port: int, rep
             study.may_tell.set()
             planning.add(crew.run(clients.work, load))
             steps += study.steps() - before
+            study.check()
     return {
         "measure": "planning",
         "subject": kind,
@@ -207,7 +208,8 @@ def measure_planning(crew: Crew, plan: Plan, kind: str, url: str, port: int, rep
         "idle_ask_p99_ms": idle.ms("ask", 99),
         "planning_ask_p50_ms": planning.ms("ask", 50),
         "planning_ask_p99_ms": planning.ms("ask", 99),
-        "p99_ratio": round(planning.ms("ask", 99) / idle.ms("ask", 99), 2),
+        # Without a step nothing was planned meanwhile, and there is nothing to compare.
+        "p99_ratio": round(planning.ms("ask", 99) / idle.ms("ask", 99), 2) if steps else None,
         "target": 2.0,
         "steps": steps,
         "full_samples": plan.initial,

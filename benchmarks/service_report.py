@@ -58,6 +58,7 @@ def planning(rows: Sequence[Row]) -> Table:
     for row in rows:
         names = ("idle_ask_p50_ms", "idle_ask_p99_ms", "planning_ask_p50_ms", "planning_ask_p99_ms")
         latencies = [f"{row[name]:.1f}" for name in names]
-        ratio, target = f"{row['p99_ratio']:.2f}x", f"<= {row['target']:.0f}x"
+        ratio = "-" if row["p99_ratio"] is None else f"{row['p99_ratio']:.2f}x"
+        target = f"<= {row['target']:.0f}x"
         made.add_row(row["subject"], *latencies, ratio, target, str(row["steps"]))
     return made
