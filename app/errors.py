@@ -37,6 +37,10 @@ class RequestRefused(CounterpoiseError):
     """Understood, but it cannot be done in the study's present state."""
 
 
+class ObjectiveUnknown(CounterpoiseError):
+    """The study has no objective of this name, or none with jobs of its own."""
+
+
 class LeaseUnknown(CounterpoiseError):
     """The job does not exist, or the lease was never issued for it."""
 

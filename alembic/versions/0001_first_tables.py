@@ -136,6 +136,7 @@ def upgrade() -> None:
         sa.Column("study_id", ID, nullable=False),
         sa.Column("step_id", ID, nullable=True),
         sa.Column("full", sa.Boolean(), nullable=False),
+        sa.Column("given_up", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("x", DOCUMENT, nullable=False),
         sa.Column("open", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.Double(), nullable=False),

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -95,11 +96,13 @@ class Desk:
         return Asked(jobs=jobs) if jobs else await asyncio.to_thread(explain, self.database, ask)
 
     async def _serve(self) -> None:
+        looked = time.monotonic()
         while not self.closing.is_set():
-            try:
+            with suppress(TimeoutError):
                 await asyncio.wait_for(self.changed.wait(), TICK_S)
-            except TimeoutError:
-                self.maybe_ready = True  # back-offs end without a word
+            now = time.monotonic()
+            if now - looked > TICK_S:  # back-offs end without a word
+                self.maybe_ready, looked = True, now
             self.changed.clear()
             await self._round()
 
@@ -112,7 +115,10 @@ class Desk:
             shares = await asyncio.to_thread(self._lease, [w.ask for w in group], any(w.fresh for w in group))
         except Exception as error:  # noqa: BLE001  whatever it is, the next round must come
             self._refuse(group, error)
+            self.maybe_ready = self.maybe_ready or everybody
             return
+        if any(shares):  # there may be more than one round takes
+            self.wake()
         left_over: list[str] = []
         for waiter, jobs in zip(group, shares, strict=True):
             waiter.fresh = False
@@ -122,7 +128,7 @@ class Desk:
                 waiter.answer.set_result(jobs)
                 self.waiters.remove(waiter)
         if left_over:
-            with suppress(CounterpoiseError):  # else they expire
+            with suppress(Exception):  # else they expire
                 await asyncio.to_thread(release, self.database, left_over)
 
     def _refuse(self, group: Sequence[Waiter], error: Exception) -> None:
@@ -145,7 +151,7 @@ class Desk:
         while not self.closing.is_set():
             try:
                 await asyncio.to_thread(self.database.write, beat)
-            except CounterpoiseError as error:
+            except Exception as error:  # noqa: BLE001  without a pulse nothing would ever expire
                 log.warning("the database does not answer", reason=str(error).splitlines()[0])
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.closing.wait(), EVERY_S)

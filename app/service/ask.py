@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from app.service.times import iso
 from app.store.database import Database
 from app.store.leasing import Lease, any_ready, lease, open_attempts
-from app.store.studies import Queue, find_queues, find_study_by_id, objectives_of
+from app.store.studies import Queue, find_queues, find_study_by_id, objectives_of, study_names
 from app.store.workers import Seen, see_workers
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.work import Ask, Asked, Job
@@ -100,7 +100,7 @@ def _begin_anywhere(wanted: Sequence[int], queues: Sequence[Queue]) -> list[int]
 
 def _job(connection: Connection, one: Lease, heartbeat_s: float) -> Job:
     facts = facts_of(connection, one.study)
-    word = f"{facts.seed}:{one.sample}:{facts.objectives[one.objective]}".encode()
+    word = f"{facts.seed}:{one.x}:{facts.objectives[one.objective]}".encode()  # the same in any database
     return Job(
         job=one.job,
         lease=one.lease,
@@ -146,26 +146,23 @@ def _read_facts(connection: Connection, study: int) -> Facts:
 def explain(database: Database, ask: Ask) -> Asked:
     """Why there is nothing for this ask."""
     with database.read() as connection:
-        queues = find_queues(connection, None)
-    reason, detail = _reason(ask, queues)
+        queues = find_queues(connection, None if ALL in ask.studies else ask.studies)
+        known = study_names(connection) if not queues else []
+    reason, detail = _reason(ask, queues, known)
     return Asked(jobs=[], reason=reason, detail=detail, retry_after_s=RETRY_AFTER_S.get(reason, 10.0))
 
 
-def _reason(ask: Ask, queues: Sequence[Queue]) -> tuple[Any, str]:
-    studies = {queue.study_name for queue in queues}
-    missing = [name for name in ask.studies if name not in studies and name != ALL]
-    if missing and len(missing) == len(ask.studies):
-        return "no_such_study", f"there is no study {missing[0]!r}{did_you_mean(missing[0], studies)}"
+def _reason(ask: Ask, queues: Sequence[Queue], known: Sequence[str]) -> tuple[Any, str]:
+    if not queues and ALL not in ask.studies:
+        first = ask.studies[0]
+        return "no_such_study", f"there is no study {first!r}{did_you_mean(first, known)}"
     if not queues:
         return "no_studies", "there is no study yet; create one with `counterpoise study create`"
-    mine = [queue for queue in queues if ALL in ask.studies or queue.study_name in ask.studies]
-    named = [queue for queue in mine if ALL in ask.objectives or queue.objective in ask.objectives]
+    named = [queue for queue in queues if ALL in ask.objectives or queue.objective in ask.objectives]
     if not named:
-        known = {queue.objective for queue in mine}
-        where = ", ".join(sorted({queue.study_name for queue in mine}))
-        return "no_such_objective", f"objective {ask.objectives[0]!r} has no jobs of its own in {where}" + did_you_mean(
-            ask.objectives[0], known
-        )
+        first, own = ask.objectives[0], {queue.objective for queue in queues}
+        where = ", ".join(sorted({queue.study_name for queue in queues})[:10])
+        return "no_such_objective", f"objective {first!r} has no jobs of its own in {where}{did_you_mean(first, own)}"
     if all(queue.phase == "finished" and queue.open == 0 for queue in named):
         return "finished", "the study is finished"
     if all(queue.state == "paused" for queue in named):

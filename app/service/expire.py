@@ -24,10 +24,15 @@ def expire(database: Database) -> int:
     by_study: dict[int, list[int]] = {}
     for job, study in found:
         by_study.setdefault(study, []).append(job)
-    return sum(
-        database.write(lambda connection, s=study, ids=ids: expire_jobs(connection, s, ids))  # type: ignore[misc]
-        for study, ids in sorted(by_study.items())
-    )
+    ended, faults = 0, []
+    for study, ids in sorted(by_study.items()):
+        try:
+            ended += database.write(lambda connection, s=study, ids=ids: expire_jobs(connection, s, ids))  # type: ignore[misc]
+        except Exception as error:  # noqa: BLE001  the other studies' leases expire all the same
+            faults.append(error)
+    if faults:
+        raise faults[0]
+    return ended
 
 
 def tidy(database: Database) -> None:

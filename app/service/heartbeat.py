@@ -12,7 +12,7 @@ from app.store.attempts import owners, read_attempts
 from app.store.database import Database
 from app.store.leases import prolong
 from app.store.ledger import Change, Ending, JobRow, Ledger
-from app.store.studies import find_study_by_id, guests, objectives_of
+from app.store.studies import cancelling, guests, objectives_of
 from app.store.transitions import lock_jobs, lock_study, write
 from app.store.wakeups import notify
 from counterpoise.wire.work import Alive
@@ -30,7 +30,7 @@ def heartbeat(database: Database, leases: Sequence[str]) -> list[Alive]:
 def _prolong(connection: Connection, leases: Sequence[str]) -> dict[str, Alive]:
     known = owners(connection, leases)
     current = prolong(connection, {lease: job for lease, (job, _) in known.items()})
-    stopped = {study for study in {study for _, study in known.values()} if _is_stopped(connection, study)}
+    stopped = cancelling(connection, {study for _, study in known.values()})
     return {
         lease: _alive(
             lease, deadline, "timeout_s is over" if over else _STOPPED if known[lease][1] in stopped else None
@@ -40,10 +40,6 @@ def _prolong(connection: Connection, leases: Sequence[str]) -> dict[str, Alive]:
 
 
 _STOPPED = "the study was stopped"
-
-
-def _is_stopped(connection: Connection, study: int) -> bool:
-    return bool(find_study_by_id(connection, study).cancel_running)
 
 
 def _alive(lease: str, deadline: float, cancel: str | None = None) -> Alive:
@@ -67,13 +63,14 @@ def _revive(
         return {lease: _lost(lease, "its study was deleted") for lease in leases}
     rows = objectives_of(connection, study_id)
     patience = {row.id: row.lease_s for row in rows}
+    timeouts = {row.id: row.timeout_s for row in rows}
     jobs = lock_jobs(connection, [known[lease][0] for lease in leases])
     attempts = read_attempts(connection, leases)
     ledger = Ledger()
     revived: list[int] = []
     for lease in leases:
         job = jobs[known[lease][0]]
-        if _may_revive(job, attempts[lease], revived):
+        if _may_revive(job, attempts[lease], revived, timeouts[job.objective]):
             losses = max(job.losses - 1, 0)
             ledger.changes.append(
                 Change(job, "leased", lease=lease, lease_s=patience[job.objective], errors=job.errors, losses=losses)
@@ -94,10 +91,11 @@ def _revive(
     }
 
 
-def _may_revive(job: JobRow, attempt: RowMapping, revived: Sequence[int]) -> bool:
+def _may_revive(job: JobRow, attempt: RowMapping, revived: Sequence[int], timeout_s: float | None) -> bool:
     """An expired lease lives again while nobody else holds the job; the newest attempt comes first."""
     return (
-        attempt["outcome"] == "expired"
+        (timeout_s is None or attempt["age_s"] < timeout_s)
+        and attempt["outcome"] == "expired"
         and job.state == "ready"
         and attempt["number"] == job.attempts
         and job.id not in revived

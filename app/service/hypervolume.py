@@ -1,5 +1,6 @@
 """The hypervolume of a study's front, against a reference point that stays the same from step to step."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ def hypervolume(F: Floats, reference: Sequence[float] | None) -> dict[str, Any] 
         value = float(moocore.hypervolume(F, ref=ref))
     else:
         value = float(moocore.hv_approx(F, ref=ref, seed=1))
+    if not math.isfinite(value):  # values near the end of what a float can hold
+        return None
     return {"value": value, "reference": ref.tolist(), "exact": m <= EXACT_UP_TO}
 
 

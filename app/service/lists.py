@@ -7,7 +7,7 @@ import moocore
 import numpy as np
 from sqlalchemy import Connection, Row, RowMapping
 
-from app.errors import RequestRefused
+from app.errors import ObjectiveUnknown
 from app.service.studies import find
 from app.service.times import iso
 from app.store.database import Database
@@ -71,7 +71,7 @@ def list_jobs(
         objectives = {row.id: row.name for row in objectives_of(connection, study.id)}
         ids = {each: number for number, each in objectives.items()}
         if objective is not None and objective not in ids:
-            raise RequestRefused(f"objective {objective!r} is not in study {name!r}{did_you_mean(objective, ids)}")
+            raise ObjectiveUnknown(f"objective {objective!r} is not in study {name!r}{did_you_mean(objective, ids)}")
         wanted = ids[objective] if objective is not None else None
         rows = page_of_jobs(connection, study.id, after, limit, wanted, state)
         workers = last_workers(connection, [row["id"] for row in rows])

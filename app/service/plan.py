@@ -74,6 +74,7 @@ def prepare(database: Database, step: Row[Any], fit: Map = map) -> Plan:
         "versions": versions(),
         "timings_s": {"read": read - began, **timings},
     }
+    plan.record = _plain(plan.record)
     return plan
 
 
@@ -104,7 +105,7 @@ def _propose(
     cheap = {number: points for number, points in enumerate(proposal.cheap) if number in runs and len(points)}
     diagnostics = asdict(proposal.diagnostics)
     timings = {"fit": fitted, "search": searched, "select": clock.lap()}
-    return Plan(proposal.full, cheap, _plain(diagnostics), proposal.shortfall), timings
+    return Plan(proposal.full, cheap, diagnostics, proposal.shortfall), timings
 
 
 def strategy_of(spec: Specification) -> Strategy:
@@ -179,7 +180,7 @@ def _commit(connection: Connection, step: Row[Any], plan: Plan) -> bool:
     if ends or exhausted:
         ending = "the budget is used up" if ends else plan.shortfall or "there is no new point to propose"
         change_study(connection, study.id, phase="finished", finished_at=database_now(), ending=ending)
-    else:
+    elif step.kind != "stream":  # the next generation is due by a tell, never by when a planner happens to commit
         make_due_what_is(connection, find_study_by_id(connection, study.id))
     notify(connection)
     return True

@@ -114,8 +114,8 @@ def _queues(
     words = []
     alive = live_workers(connection, ALIVE_S)
     for row, seen in zip(rows, objectives, strict=True):
-        if row.same_run_as is not None or not seen.ready or study.state == "paused":
-            continue
+        if row.same_run_as is not None or not seen.ready or seen.leased or study.state == "paused":
+            continue  # whoever holds a job of it can evaluate it, though it may not have asked for hours
         able = [w for w in alive if _takes(w["studies"], study.name) and _takes(w["objectives"], row.name)]
         age = head_age(connection, row.id)
         if not able and age is not None and age > LONG_WAIT_S:

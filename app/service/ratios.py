@@ -11,6 +11,7 @@ from app.store.samples import last_durations
 from counterpoise.wire.specification import Specification
 
 ENOUGH, LAST = 3, 100
+MOST = 1e9  # beyond any `max_ratio`; a quotient may overflow
 
 
 def declared_ratios(spec: Specification) -> list[float] | None:
@@ -41,4 +42,4 @@ def current_ratios(connection: Connection, study: Row[Any], rows: Sequence[Row[A
 
 def _from_times(times: dict[Any, float]) -> dict[Any, float]:
     slowest = max(times.values())
-    return {key: float(math.floor(slowest / took * (1 + 1e-12))) for key, took in times.items()}
+    return {key: float(math.floor(min(slowest / took, MOST) * (1 + 1e-12))) for key, took in times.items()}

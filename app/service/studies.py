@@ -6,14 +6,14 @@ from typing import Any
 from sqlalchemy import Connection, Row
 from sqlalchemy.exc import IntegrityError
 
-from app.errors import RequestRefused, StudyBusy, StudyExists, StudyUnknown
+from app.errors import ObjectiveUnknown, RequestRefused, StudyBusy, StudyExists, StudyUnknown
 from app.service.due import make_due_what_is
 from app.service.ratios import declared_ratios
+from app.service.tell import STOPPED
 from app.store.clock import database_now
 from app.store.database import Database
 from app.store.ledger import Change, Ledger, superseded
-from app.store.samples import give_up
-from app.store.steps import drop_due, make_due
+from app.store.steps import drop_due, make_due, steps_of
 from app.store.studies import (
     NewObjective,
     change_study,
@@ -64,7 +64,9 @@ def _create(connection: Connection, spec: Specification, lease_s: float) -> bool
 
 
 def _plan_initial(connection: Connection, study: int, spec: Specification) -> None:
-    make_due(connection, study, "initial", 0, 0, {"size": spec.initial_count, "budget": spec.budget})
+    # Numbered, for a study that was stopped with its design may be extended and needs another.
+    number = len(steps_of(connection, study, "initial"))
+    make_due(connection, study, "initial", number, 0, {"size": spec.initial_count, "budget": spec.budget})
     notify(connection)
 
 
@@ -102,9 +104,8 @@ def stop(database: Database, name: str, *, cancel_running: bool) -> None:
         if study.phase != "finished":
             drop_due(connection, study.id, ["initial", "stream", "search", "closing"])
             pointless = ready_jobs(connection, study.id, only_cheap=False)
-            give_up(connection, study.id, {job.sample for job in pointless if not job.cheap_only})
             write(connection, study, Ledger(changes=superseded(pointless), events=[("stopped", {})]), also)
-            ending = {"phase": "finished", "finished_at": database_now(), "ending": "it was stopped"}
+            ending = {"phase": "finished", "finished_at": database_now(), "ending": STOPPED}
             change_study(connection, study.id, **ending)
         change_study(connection, study.id, cancel_running=cancel_running)
 
@@ -143,7 +144,7 @@ def retry(database: Database, name: str, objectives: list[str] | None) -> int:
         runs = {row.name: row.id for row in rows if row.same_run_as is None}
         unknown = [each for each in objectives or () if each not in runs]
         if unknown:
-            raise RequestRefused(
+            raise ObjectiveUnknown(
                 f"objective {unknown[0]!r} has no jobs of its own in study {name!r}{did_you_mean(unknown[0], runs)}"
             )
         wanted = [runs[each] for each in objectives] if objectives is not None else list(runs.values())

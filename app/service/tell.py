@@ -19,6 +19,7 @@ from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.work import Tell, Told
 
 MOST_METADATA = 20_000
+STOPPED = "it was stopped"  # how a stopped study ended
 SAID = ("done", "failed", "late", "duplicate")  # outcomes that a worker's own words gave an attempt
 
 
@@ -76,7 +77,7 @@ def _tell_study(connection: Connection, study_id: int, items: Sequence[Tell]) ->
 
 
 def limits_of(study: Row[Any]) -> Limits:
-    return Limits(study.spec["max_attempts"], study.spec["max_losses"], study.step, study.phase == "finished")
+    return Limits(study.spec["max_attempts"], study.spec["max_losses"], study.step, study.ending == STOPPED)
 
 
 @dataclass(slots=True)
@@ -125,6 +126,8 @@ class _Hearing:
         outcome = "duplicate" if change is None else "done" if current else "late"
         self._end(item, outcome)
         if change is not None:
+            if job.lease not in (None, item.lease):  # somebody else computes what is now known
+                self.ledger.endings.append(Ending(job.lease or "", "overtaken"))
             self.ledger.changes.append(change)
             took = item.duration_s if item.duration_s is not None else attempt["age_s"]
             self.ledger.results.append(Result(job.sample, job.objective, item.value, duration_s=took))

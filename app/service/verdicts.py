@@ -11,8 +11,9 @@
 from dataclasses import dataclass
 
 from app.store.ledger import Change, JobRow
+from app.store.transitions import LONGEST_BACKOFF_S
 
-FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 1.0, 300.0
+FIRST_BACKOFF_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Limits:
     max_attempts: int
     max_losses: int
     step: int  # the study's last search step: cheap-only jobs of older ones are overtaken
-    finished: bool
+    stopped: bool
 
 
 def told_value(job: JobRow) -> Change | None:
@@ -63,6 +64,6 @@ def backoff(losses: int) -> float:
 
 
 def _returned(job: JobRow, limits: Limits, *, errors: int, losses: int, backoff_s: float | None) -> Change:
-    overtaken = limits.finished or (job.cheap_only and job.step < limits.step)
+    overtaken = limits.stopped or (job.cheap_only and job.step < limits.step)
     state = "superseded" if overtaken else "ready"
     return Change(job, state, errors=errors, losses=losses, backoff_s=None if overtaken else backoff_s)

@@ -19,7 +19,9 @@ def prolong(connection: Connection, issued: Mapping[str, int]) -> dict[str, tupl
     """Move the deadlines of current leases (and their jobs); answers deadline and whether the timeout is over."""
     leases = list(issued)
     current = select(jobs.c.id).where(jobs.c.id.in_(issued.values()), jobs.c.lease.in_(leases))
-    ids = connection.execute(current.order_by(jobs.c.id).with_for_update()).scalars().all()  # locked by id, as by all
+    ids = (
+        connection.execute(current.order_by(jobs.c.study_id, jobs.c.id).with_for_update()).scalars().all()
+    )  # locked in the order of all
     over = (jobs.c.expires_at <= database_now()).label("over")
     rows = connection.execute(
         update(jobs)

@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, func, select
 
 from app.store.clock import database_now
+from app.store.samples import parts
 from app.store.tables import LEASED, READY, attempts, jobs, sample_values, samples, steps, workers
 
 
@@ -53,8 +54,11 @@ def page_of_samples(
 
 def values_of(connection: Connection, ids: Sequence[int]) -> Sequence[RowMapping]:
     """What was learnt of these samples, in the order of the sequence."""
-    query = select(sample_values).where(sample_values.c.sample_id.in_(ids)).order_by(sample_values.c.seq)
-    return connection.execute(query).mappings().all()
+    found: list[RowMapping] = []
+    for part in parts(ids):  # a sample's rows stay together, and in order
+        query = select(sample_values).where(sample_values.c.sample_id.in_(part)).order_by(sample_values.c.seq)
+        found += connection.execute(query).mappings()
+    return found
 
 
 def page_of_workers(connection: Connection, after: int, limit: int) -> Sequence[RowMapping]:

@@ -6,8 +6,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from app.store.clock import database_now
 from app.store.tables import pulse
 
-EVERY_S = 5.0
-GAP_S = 15.0  # a longer silence was an outage; a clock that was set back counts as one, too
+EVERY_S = 1.0
+GAP_S = 4.0  # a longer silence was an outage; a clock that was set back counts as one, too
 
 
 def beat(connection: Connection) -> None:

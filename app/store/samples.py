@@ -1,7 +1,7 @@
 """Samples and the jobs that evaluate them, added a whole step at a time."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -97,10 +97,24 @@ def values_in_order(connection: Connection, study: int) -> list[Learnt]:
     return [Learnt(row.id, row.x, row.name, row.value, row.failure) for row in rows]
 
 
-def give_up(connection: Connection, study: int, ids: Collection[int]) -> None:
-    """These full samples will not be evaluated on all objectives: they are no longer full, nor part of the plan."""
-    gone = connection.execute(update(samples).where(samples.c.id.in_(ids), samples.c.full).values(full=False)).rowcount
-    connection.execute(update(studies).where(studies.c.id == study).values(planned_full=studies.c.planned_full - gone))
+MOST_IDS = 10_000  # in one statement; PostgreSQL takes 65,535 parameters
+
+
+def parts(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Few enough ids for a statement each."""
+    for start in range(0, len(ids), MOST_IDS):
+        yield ids[start : start + MOST_IDS]
+
+
+def give_up(connection: Connection, study: int, ids: Sequence[int]) -> None:
+    """These full samples will not be evaluated on all objectives: they leave the plan."""
+    gone = 0
+    for part in parts(ids):
+        wanted = (samples.c.id.in_(part), samples.c.full, ~samples.c.given_up)
+        gone += connection.execute(update(samples).where(*wanted).values(given_up=True)).rowcount
+    if gone:
+        left = studies.c.planned_full - gone
+        connection.execute(update(studies).where(studies.c.id == study).values(planned_full=left))
 
 
 def last_durations(connection: Connection, objective: int, count: int) -> list[float]:

@@ -9,6 +9,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from app.store.clock import database_now, new_lease
 from app.store.tables import steps, studies
 
+LONGEST_CLAIM_S, LONGEST_RETRY_S = 120.0, 301.0
 DUE = text("steps.state = 'due'")
 
 
@@ -36,8 +37,11 @@ def drop_due(connection: Connection, study: int, kinds: Sequence[str]) -> None:
 
 def claim(connection: Connection, for_s: float) -> Row[Any] | None:
     """Take the step that has been due longest in any active study, if nobody has it."""
-    free = or_(steps.c.claim_expires_at.is_(None), steps.c.claim_expires_at < database_now())
-    ripe = or_(steps.c.retry_at.is_(None), steps.c.retry_at <= database_now())
+    now = database_now()
+    # What lies further ahead than it ever should comes from a clock that was set back.
+    until, again = steps.c.claim_expires_at, steps.c.retry_at
+    free = or_(until.is_(None), until < now, until > now + LONGEST_CLAIM_S)
+    ripe = or_(again.is_(None), again <= now, again > now + LONGEST_RETRY_S)
     first = (
         select(steps.c.id)
         .join(studies, studies.c.id == steps.c.study_id)

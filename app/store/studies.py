@@ -1,6 +1,6 @@
 """Studies and their objectives."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,6 +90,12 @@ def leased_counts(connection: Connection, study: int) -> dict[int, int]:
         .group_by(jobs.c.objective_id)
     )
     return {row.objective_id: row.leased for row in connection.execute(query)}
+
+
+def cancelling(connection: Connection, ids: Collection[int]) -> set[int]:
+    """Which of these studies were stopped with the advice to give up what runs."""
+    query = select(studies.c.id).where(studies.c.id.in_(ids), studies.c.cancel_running)
+    return set(connection.execute(query).scalars())
 
 
 def study_names(connection: Connection) -> list[str]:

@@ -148,6 +148,8 @@ samples = Table(
     _reference("study_id", studies),
     _reference("step_id", steps, nullable=True),
     Column("full", Boolean, nullable=False),
+    # A stop cut it short: it is no longer part of the plan. What it learnt counts all the same.
+    Column("given_up", Boolean, nullable=False, server_default=false()),
     Column("x", Document, nullable=False),
     # Objectives not settled yet; a full sample counts as settled when this reaches 0.
     Column("open", Integer, nullable=False),

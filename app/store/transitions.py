@@ -12,8 +12,10 @@ from sqlalchemy import Connection, Row, bindparam, insert, select, update
 from app.errors import StateChanged
 from app.store.clock import database_now
 from app.store.ledger import Change, Ending, JobRow, Ledger
+from app.store.samples import give_up, parts
 from app.store.tables import READY, attempts, events, jobs, objectives, sample_values, samples, studies
 
+LONGEST_BACKOFF_S = 300.0
 UNSETTLED = ("ready", "leased")
 KEPT = ("done", "failed", "superseded", "open_full")  # counters of an objective
 
@@ -59,6 +61,8 @@ def write(connection: Connection, study: Row[Any], ledger: Ledger, also: Mapping
     `also`: the objectives that come with each objective's run.
     """
     _change_jobs(connection, ledger.changes)
+    cut_short = {one.job.sample for one in ledger.changes if one.state == "superseded" and not one.job.cheap_only}
+    give_up(connection, study.id, sorted(cut_short))
     _end_attempts(connection, ledger.endings)
     _record(connection, study, ledger)
     settled = _count(connection, ledger, also)
@@ -96,7 +100,8 @@ def _change_jobs(connection: Connection, changes: Sequence[Change]) -> None:
         alike.setdefault(key, []).append(one.job.id)
     changed = 0
     for key, ids in alike.items():
-        changed += connection.execute(_CHANGE_JOBS, dict(zip(_SAID, key, strict=True), ids=ids)).rowcount
+        for part in parts(ids):
+            changed += connection.execute(_CHANGE_JOBS, dict(zip(_SAID, key, strict=True), ids=part)).rowcount
     if changed != len(changes):  # cannot be under the locks; if it is, nothing of this may be written
         raise StateChanged(f"{len(changes) - changed} jobs changed while they were being settled")
 
@@ -238,9 +243,9 @@ def _count_samples(connection: Connection, opened: dict[int, int]) -> int:
     grown = 0
     for by in sorted(set(opened.values())):
         ids = [sample for sample, more in opened.items() if more == by]
-        rows = connection.execute(_OPEN_SAMPLES, {"ids": ids, "by": by}).all()
+        rows = [row for part in parts(ids) for row in connection.execute(_OPEN_SAMPLES, {"ids": part, "by": by})]
         # Settled now, or settled before and now open again.
-        grown += sum(row.open == 0 if by < 0 else -(row.open == by) for row in rows if row.full)
+        grown += sum(row.open == 0 if by < 0 else -(row.open == by) for row in rows if row.counts)
     return grown
 
 
@@ -248,7 +253,7 @@ _OPEN_SAMPLES = (
     update(samples)
     .where(samples.c.id.in_(bindparam("ids", expanding=True)))
     .values(open=samples.c.open + bindparam("by"))
-    .returning(samples.c.full, samples.c.open)
+    .returning((samples.c.full & ~samples.c.given_up).label("counts"), samples.c.open)
 )
 
 
@@ -256,7 +261,8 @@ def ready_jobs(connection: Connection, study: int, *, only_cheap: bool) -> list[
     """The study's ready jobs, locked: those at the queues' heads and those that back off."""
     queues = select(objectives.c.id).where(objectives.c.study_id == study)
     found: list[JobRow] = []
-    for waiting in (jobs.c.ready_at.is_(None), jobs.c.ready_at.is_not(None)):  # one index each
+    # One index each. Back-offs first: once locked they cannot ripen and slip from one look into the other.
+    for waiting in (jobs.c.ready_at.is_not(None), jobs.c.ready_at.is_(None)):
         query = select(jobs).where(jobs.c.objective_id.in_(queues), jobs.c.state == READY, waiting)
         query = query.where(jobs.c.cheap_only) if only_cheap else query
         found += [job_row(row) for row in connection.execute(query.order_by(jobs.c.id).with_for_update())]
@@ -271,6 +277,8 @@ def failed_jobs(connection: Connection, study: int, queues: Sequence[int]) -> li
 
 def ripen(connection: Connection) -> int:
     """Put jobs whose back-off is over at the queues' disposal; answers how many."""
-    over = (jobs.c.state == READY, jobs.c.ready_at.is_not(None), jobs.c.ready_at <= database_now())
+    # Or further away than any back-off: then a clock was set back.
+    past = (jobs.c.ready_at <= database_now()) | (jobs.c.ready_at > database_now() + LONGEST_BACKOFF_S + 1.0)
+    over = (jobs.c.state == READY, jobs.c.ready_at.is_not(None), past)
     found = select(jobs.c.id).where(*over).with_for_update(skip_locked=True).cte("found")  # waits for nobody
     return connection.execute(update(jobs).where(jobs.c.id.in_(select(found))).values(ready_at=None)).rowcount

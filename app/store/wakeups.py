@@ -49,5 +49,5 @@ def _follow_postgresql(database: Database, wake: Callable[[], None], stop: threa
         connection.execute(f"LISTEN {CHANNEL}")
         wake()
         while not stop.is_set():
-            for _ in connection.notifies(timeout=0.5, stop_after=1):
+            for _ in connection.notifies(timeout=0.1, stop_after=1):
                 wake()

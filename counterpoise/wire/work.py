@@ -10,7 +10,9 @@ FailureKind = Literal["infeasible", "error", "infrastructure"]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]+$")]
 Token = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Id = Annotated[int, Field(ge=1, le=2**53, strict=True)]
-Value = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+# Beyond this the squares that models are made of overflow; a penalty need not be larger.
+LARGEST = 1e100
+Value = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-LARGEST, le=LARGEST)]
 MOST_TELLS = 256
 LONGEST_S = 1e10  # three centuries
 DEEPEST = 100
@@ -18,7 +20,7 @@ DEEPEST = 100
 
 def _without_nul(text: object) -> object:
     """A log's tail may hold anything; a failure is not refused for it."""
-    return text.replace("\x00", "\ufffd") if isinstance(text, str) else text
+    return text.replace("\x00", "\ufffd").encode(errors="replace").decode() if isinstance(text, str) else text
 
 
 class Request(BaseModel):

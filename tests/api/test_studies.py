@@ -103,7 +103,7 @@ def test_lists_can_be_narrowed(wing: Wing) -> None:
     assert len(narrow) == 6
     assert all(job["value"] is not None and job["worker"] == "w" for job in narrow)
     unknown = wing.client.get("/studies/wing/jobs", params={"objective": "drga"})
-    assert "did you mean 'drag'" in check_problem(unknown, 409, "request-refused")["detail"]
+    assert "did you mean 'drag'" in check_problem(unknown, 404, "objective-unknown")["detail"]
 
 
 def test_wrong_pages_are_refused(wing: Wing) -> None:
@@ -183,7 +183,7 @@ def test_retry_returns_failed_jobs_to_ready(wing: Wing) -> None:
     for objective in ("mass", "drag"):
         wing.tell(wing.job(objective), failure={"kind": "infeasible"})
     for wrong in ("lift", "mss"):
-        check_problem(wing.post("/retry", objectives=[wrong]), 409, "request-refused")
+        check_problem(wing.post("/retry", objectives=[wrong]), 404, "objective-unknown")
     assert wing.post("/retry", objectives=["mass"]).json() == {"jobs": 1}
     assert wing.post("/retry").json() == {"jobs": 1}
     assert wing.post("/retry").json() == {"jobs": 0}

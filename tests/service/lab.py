@@ -123,7 +123,7 @@ class Lab:
                 states = [row["state"] for row in all_jobs if names[row["objective_id"]] == seen.name]
                 kept = (seen.ready, seen.leased, seen.done, seen.failed, seen.superseded)
                 assert kept == tuple(states.count(s) for s in ("ready", "leased", "done", "failed", "superseded"))
-        full = [row for row in all_samples if row["full"]]
+        full = [row for row in all_samples if row["full"] and not row["given_up"]]
         (study,) = self.rows(studies)
         assert study["planned_full"] == len(full) <= study["budget"]
         assert study["settled_full"] == sum(row["open"] == 0 for row in full)

@@ -1,14 +1,17 @@
 """Promise 2: one live lease per job; heartbeats, revival, expiry, outages, release."""
 
+import threading
+
 import pytest
 from sqlalchemy import text
 
 from app.service.expire import expire, tidy
 from app.service.heartbeat import heartbeat, release
+from app.service.tell import tell
 from app.store.clock import database_now
 from app.store.database import Database
 from app.store.pulse import GAP_S, beat
-from app.store.tables import attempts, jobs, pulse
+from app.store.tables import attempts, jobs, pulse, steps
 from tests.service.lab import Lab
 
 
@@ -210,3 +213,61 @@ def test_a_cheap_only_job_whose_step_was_overtaken_is_superseded_when_it_returns
     assert lab.job(cheap.job)["state"] == "superseded"
     assert lab.tell(cheap, 0.5).state == "done"
     lab.check_counters()
+
+
+def test_a_lease_past_its_timeout_is_not_revived(database: Database) -> None:
+    slow = {"name": "crash", "evaluation_time_s": 4.0, "lease_s": 60, "timeout_s": 90}
+    lab = Lab(database, objectives=[{"name": "mass", "evaluation_time_s": 1.0}, slow])
+    lab.plan()
+    (job,) = lab.ask("crash")
+    database.write(lambda c: c.execute(attempts.update().values(leased_at=database_now() - 100)))
+    lab.expire()
+    (alive,) = heartbeat(database, [job.lease])
+    assert alive.cancel
+    assert (lab.job(job.job)["state"], lab.job(job.job)["losses"]) == ("ready", 1)
+
+
+def test_claims_and_back_offs_of_a_clock_that_was_set_back_end(lab: Lab) -> None:
+    (job,) = lab.ask("crash")
+    lab.fail(job, "infrastructure")
+    lab.database.write(
+        lambda c: c.execute(jobs.update().where(jobs.c.ready_at.is_not(None)).values(ready_at=database_now() + 3600))
+    )
+    tidy(lab.database)
+    assert lab.job(job.job)["ready_at"] is None
+    other = Lab(lab.database, name="car")
+    lab.database.write(lambda c: c.execute(steps.update().values(claim="x", claim_expires_at=database_now() + 3600)))
+    assert other.plan() == 1
+
+
+def test_a_tell_and_a_heartbeat_over_two_studies_do_not_wait_for_each_other(database: Database) -> None:
+    """Jobs of two studies are numbered across each other; everybody locks study by study, then by number."""
+    one, two = Lab(database), Lab(database, name="car")
+    two.plan()
+    one.plan()
+    mine = [one.ask("crash")[0], two.ask("crash")[0]]
+    second = [one.ask("mass")[0], two.ask("mass")[0]]
+    faults: list[BaseException] = []
+
+    def beat_often() -> None:
+        try:
+            for _ in range(30):
+                heartbeat(database, [job.lease for job in (*mine, *second)])
+        except BaseException as error:
+            faults.append(error)
+            raise
+
+    def tell_often() -> None:
+        try:
+            for _ in range(30):
+                tell(database, [one.said(job, 1.0) for job in (*second, *mine)])
+        except BaseException as error:
+            faults.append(error)
+            raise
+
+    threads = [threading.Thread(target=work) for work in (beat_often, tell_often)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []

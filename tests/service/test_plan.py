@@ -279,3 +279,16 @@ def test_failures_do_not_stop_a_study(database: Database) -> None:
     view = lab.view()
     assert (view.phase, view.evaluated_full) == ("finished", 13)
     lab.check_counters()
+
+
+@pytest.mark.parametrize("huge", [1e100, -1e100])
+def test_the_largest_values_do_not_stop_a_study(database: Database, huge: float) -> None:
+    lab = Lab(database, budget=8)
+    for number in range(1000):
+        planned, got = lab.plan(), lab.ask(most=4)
+        for job in got:
+            lab.tell(job, huge if number == 1 else None, duration_s=1e10 if number % 2 else 0.0)
+        if not got and not planned:
+            break
+    assert lab.view().phase == "finished"
+    assert not any(row["faults"] for row in lab.rows(steps))

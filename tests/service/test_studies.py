@@ -2,8 +2,9 @@
 
 import pytest
 
-from app.errors import RequestRefused, StudyBusy, StudyExists, StudyUnknown
-from app.service.heartbeat import heartbeat
+from app.errors import ObjectiveUnknown, RequestRefused, StudyBusy, StudyExists, StudyUnknown
+from app.service.heartbeat import heartbeat, release
+from app.service.lists import front
 from app.service.studies import create, delete, extend, pause, resume, retry, stop
 from app.store.database import Database
 from app.store.tables import attempts, events, jobs, samples, steps, studies
@@ -143,7 +144,7 @@ def test_retry_returns_failed_jobs_to_ready_as_if_never_tried(database: Database
     assert lab.view().objectives[1].failed == 0
     assert lab.job(first.job)["errors"] == 0
     lab.check_counters()
-    with pytest.raises(RequestRefused, match="did you mean 'crash'"):
+    with pytest.raises(ObjectiveUnknown, match="did you mean 'crash'"):
         retry(database, "wing", ["crsh"])
     assert retry(database, "wing", None) == 1
     assert lab.run().phase == "finished"
@@ -179,3 +180,65 @@ def test_a_tell_after_its_study_was_deleted_is_refused_not_a_fault(database: Dat
     delete(database, "wing", force=True)
     assert lab.tell(job, 1.0).status == 404
     assert heartbeat(database, [job.lease])[0].cancel
+
+
+def test_a_study_stopped_with_its_design_ready_gets_another_when_it_is_extended(database: Database) -> None:
+    lab = Lab(database)
+    lab.plan()
+    stop(database, "wing", cancel_running=False)
+    assert lab.rows(studies)[0]["planned_full"] == 0
+    extend(database, "wing", 12)
+    view = lab.run()
+    assert (view.phase, view.evaluated_full) == ("finished", 12)
+    assert [row["number"] for row in lab.rows(steps) if row["kind"] == "initial"] == [0, 1]
+    lab.check_counters()
+
+
+def test_what_workers_give_back_after_a_stop_is_not_counted_as_evaluated(database: Database) -> None:
+    lab = Lab(database)
+    lab.plan()
+    held = lab.ask(most=100)
+    stop(database, "wing", cancel_running=True)
+    release(database, [job.lease for job in held])
+    assert (lab.view().evaluated_full, lab.view().planned_full) == (0, 0)
+    lab.check_counters()
+
+
+def test_a_retried_job_of_a_finished_study_survives_a_release(database: Database) -> None:
+    lab = Lab(database, max_attempts=1, budget=4)
+    lab.plan()
+    for job in lab.ask(most=100):
+        lab.fail(job, "error") if job.objective == "crash" else lab.tell(job)
+    lab.plan()
+    assert lab.view().phase == "finished"
+    assert retry(database, "wing", None) == 4
+    (job, *others) = lab.ask("crash", most=4)
+    release(database, [job.lease])
+    assert lab.job(job.job)["state"] == "ready"
+    for other in [*others, *lab.ask("crash")]:
+        assert lab.tell(other).state == "done"
+    lab.check_counters()
+
+
+def test_a_given_up_sample_that_gets_all_its_values_is_in_the_front(database: Database) -> None:
+    lab = Lab(database)
+    lab.plan()
+    (mass,) = lab.ask("mass")
+    crash = next(job for job in lab.ask("crash", most=4) if job.sample == mass.sample)
+    release(database, [mass.lease])
+    stop(database, "wing", cancel_running=False)
+    assert lab.tell(mass, 1.0).state == "done"
+    assert lab.tell(crash, 2.0).state == "done"
+    assert [item.sample for item in front(database, "wing")] == [mass.sample]
+    lab.check_counters()
+
+
+def test_more_jobs_than_a_statement_takes_parameters(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    from app.store import samples as store_of_samples
+
+    monkeypatch.setattr(store_of_samples, "MOST_IDS", 3)
+    lab = Lab(database, initial_samples=10, budget=20)
+    lab.plan()
+    stop(database, "wing", cancel_running=False)
+    assert {row["state"] for row in lab.rows(jobs)} == {"superseded"}
+    lab.check_counters()

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from pydantic import ValidationError
 
 from app.service.tell import tell
 from app.store.database import Database
@@ -82,7 +83,10 @@ def test_a_late_value_wins_while_another_worker_still_computes(lab: Lab) -> None
     (second,) = lab.ask("mass")
     assert lab.tell(slow, 1.0).state == "done"
     assert lab.job(slow.job)["lease"] is None
+    assert outcomes(lab) == [("late", 1.0), ("overtaken", None)]
+    lab.check_counters()
     assert lab.tell(second, 2.0).detail.startswith("kept as a further attempt")
+    assert outcomes(lab) == [("late", 1.0), ("duplicate", 2.0)]
     assert lab.values() == [(1.0, None)]
 
 
@@ -235,3 +239,9 @@ def test_the_duration_is_the_workers_or_else_from_lease_to_tell(lab: Lab) -> Non
     one, two = (row["duration_s"] for row in lab.rows(sample_values))
     assert one == 12.5
     assert 0.0 <= two < 60.0
+
+
+@pytest.mark.parametrize("value", [1e101, -1e101, float("nan"), float("inf"), "1.5", True])
+def test_what_is_no_usable_number_is_refused_on_the_wire(value: object) -> None:
+    with pytest.raises(ValidationError):
+        Tell(job=1, lease="0" * 32, value=value)
