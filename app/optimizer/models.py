@@ -98,11 +98,22 @@ def _believing(model: Kriging | None, pending: Floats) -> Kriging | None:
 
 
 def _ranges(F: Floats, sets: tuple[TrainingSet, ...]) -> tuple[Floats, Floats]:
-    """Minimum and range of D^t, or of each objective's own values while there are too few complete samples."""
-    columns = list(F.T) if len(F) > 1 else [chosen.model.y for chosen in sets]
-    low = np.array([column.min() if len(column) > 0 else 0.0 for column in columns])
-    high = np.array([column.max() if len(column) > 0 else 0.0 for column in columns])
+    """Minimum and range of D^t; of an objective's other values where D^t is too small, or all equal in it.
+
+    A range of 1 instead would be one of the user's units.
+    """
+    bounds = [_bounds(F[:, i], chosen) for i, chosen in enumerate(sets)]
+    low, high = np.array(bounds, dtype=np.float64).reshape(len(sets), 2).T
     return low, high - low
+
+
+def _bounds(column: Floats, chosen: TrainingSet) -> tuple[float, float]:
+    others = [chosen.model.y] if chosen.frozen is None else [chosen.model.y, chosen.frozen.y]
+    known = [values for values in ([column] if len(column) > 1 else []) + others if len(values) > 0]
+    uneven = [values for values in known if values.max() > values.min()]
+    for values in [*uneven, *known]:
+        return float(values.min()), float(values.max())
+    return 0.0, 0.0
 
 
 def report(model: Kriging | None, frozen: Kriging | None) -> ModelReport | None:

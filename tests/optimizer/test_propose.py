@@ -1,5 +1,6 @@
 """What `propose` promises, whatever it is given: distinct, new, feasible points, or the reason why not."""
 
+import importlib
 import pickle
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from scipy.spatial.distance import cdist, pdist
 from app.optimizer.arrays import Floats
 from app.optimizer.fitting import FitTask
 from app.optimizer.gp import Kriging
+from app.optimizer.lattice import reference_vectors
 from app.optimizer.models import fit_models
 from app.optimizer.problem import Problem
 from app.optimizer.proposal import Proposal
@@ -395,3 +397,45 @@ def test_search_goes_below_what_was_seen(
     F = evaluate(step(problem, snapshot, STRATEGIES["sbp-bo"]).full, 2)
     dominated = (snapshot.F[:, None] <= F[None]).all(axis=2).any(axis=0)
     assert dominated.sum() <= 1
+
+
+@pytest.mark.parametrize("unit", [1e4, 1e-4])
+def test_the_unit_of_an_objective_that_is_constant_over_the_complete_samples_does_not_matter(
+    unit: float, make_problem: MakeProblem, make_snapshot: MakeSnapshot
+) -> None:
+    """A plateau: only the cheap-only samples show that the objective varies."""
+    problem = make_problem(ratios=(4.0, 1.0))
+    snapshot = make_snapshot(problem, n=40)
+    extra = snapshot.extra[0]
+    assert np.ptp(extra.y) > 0.0
+
+    def measured_in(scale: float) -> Snapshot:
+        F = snapshot.F.copy()
+        F[:, 0] = 2.0 * scale
+        mine = Data(extra.X, scale * extra.y)
+        return replace(snapshot, F=F, extra=(mine, snapshot.extra[1]), frozen=(None, None), frozen_theta=(), theta=())
+
+    strategy = replace(STRATEGIES["sbp-bo"], keep_extra="all")
+    assert_allclose(
+        step(problem, measured_in(1.0), strategy).full, step(problem, measured_in(unit), strategy).full, atol=1e-9
+    )
+
+
+def test_with_the_papers_scaling_the_vectors_are_adapted_by_the_range_of_the_training_set(
+    make_problem: MakeProblem, make_snapshot: MakeSnapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = make_problem(ratios=(1.0, 1.0, 1.0))
+    strategy = replace(STRATEGIES["sbp-bo"], scaling="paper", w_max=1)
+    models = fit_models(problem, make_snapshot(problem, n=40), strategy, np.random.default_rng(0))
+    seen: list[Floats] = []
+    real = importlib.import_module("app.optimizer.rvea").evolve
+
+    def spy(variables: Any, means: Any, X: Floats, V0: Floats, V: Floats, *rest: Any) -> Any:
+        seen.append(V)
+        return real(variables, means, X, V0, V, *rest)
+
+    monkeypatch.setattr("app.optimizer.propose.evolve", spy)
+    search(problem, strategy, models, np.random.default_rng(0))
+    V0 = reference_vectors(3, "small")
+    wanted = V0 * (models.F.max(axis=0) - models.F.min(axis=0))
+    assert_allclose(seen[0], wanted / np.linalg.norm(wanted, axis=1, keepdims=True), atol=1e-12)
