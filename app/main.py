@@ -156,7 +156,13 @@ def serve(settings: Settings, *, with_planner: bool) -> None:
         log.info(
             "listening", url=address, docs=f"{address}/docs", access="tokens" if settings.has_tokens else "loopback"
         )
-        config = uvicorn.Config(create_app(settings), log_config=None, access_log=False, server_header=False)
+        config = uvicorn.Config(
+            create_app(settings),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=75,  # longer than a long poll: workers need not connect anew for every job
+        )
         with PlannerBeside(settings) if with_planner else nullcontext():
             Server(config).run(sockets=[listener])
 
