@@ -1,15 +1,32 @@
 """What is due in a study now: evaluated in every transaction that settles, from counters alone."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row
 
-from app.optimizer.stepping import Finish, Generation, Nothing, Progress, Step, Stream, due
+from app.optimizer.stepping import LAMBDA, Finish, Generation, Nothing, Progress, Step, Stream, due
 from app.service.ratios import current_ratios
+from app.store.ledger import JobRow
 from app.store.steps import drop_due, due_steps, make_due
 from app.store.studies import change_objective, change_study, objectives_of
 from app.store.wakeups import notify
+
+
+def may_become_due(study: Row[Any], rows: Sequence[Row[Any]], jobs: Collection[JobRow]) -> bool:
+    """Could settling these jobs make anything due before the last of them is settled?
+
+    A step reads what was known when it became due. If that can be in the middle of a list, the list must be settled
+    one by one, or what a step reads would depend on who happened to speak at the same time.
+    """
+    if study.phase == "finished":
+        return False
+    if study.planned_full - study.settled_full <= len({job.sample for job in jobs if not job.cheap_only}):
+        return True
+    told = Counter(job.objective for job in jobs)
+    streams = [row for row in rows if study.phase == "initial" and row.same_run_as is None and row.generation >= 0]
+    return any(_unsettled(row) - told[row.id] <= LAMBDA // 2 for row in streams if told[row.id])
 
 
 def make_due_what_is(connection: Connection, study: Row[Any]) -> None:
@@ -77,7 +94,7 @@ def progress_of(study: Row[Any], rows: Sequence[Row[Any]], ratios: Sequence[floa
             objective=row.position,
             generation=row.generation,
             planned=row.created,
-            unsettled=row.open_full if row.generation == 0 else _open(row) - row.open_full,
+            unsettled=_unsettled(row),
         )
         for row in rows
         if row.position in cheap and row.same_run_as is None and row.position not in streaming and row.generation >= 0
@@ -96,5 +113,7 @@ def progress_of(study: Row[Any], rows: Sequence[Row[Any]], ratios: Sequence[floa
     )
 
 
-def _open(row: Row[Any]) -> int:
-    return int(row.created - row.done - row.failed - row.superseded)
+def _unsettled(row: Row[Any]) -> int:
+    """Jobs of an objective's stream that are not settled; before its first generation, the design's."""
+    everything = int(row.created - row.done - row.failed - row.superseded)
+    return int(row.open_full) if row.generation == 0 else everything - int(row.open_full)

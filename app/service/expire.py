@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection
 
-from app.service.due import make_due_what_is
+from app.service.due import make_due_what_is, may_become_due
 from app.service.tell import failures, limits_of
 from app.service.verdicts import lost
 from app.store.database import Database
@@ -52,7 +52,10 @@ def expire_jobs(connection: Connection, study_id: int, ids: list[int]) -> int:
         return 0
     jobs = lock_jobs(connection, ids)
     over = [jobs[job] for job in sorted(still_overdue(connection, ids))]
-    also = guests(objectives_of(connection, study_id))
+    rows = objectives_of(connection, study_id)
+    if len(over) > 1 and may_become_due(study, rows, over):
+        return sum(expire_jobs(connection, study_id, [job.id]) for job in over)
+    also = guests(rows)
     ledger = Ledger()
     for job in over:
         change = lost(job, limits_of(study))

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, RowMapping
 
-from app.service.due import make_due_what_is
+from app.service.due import make_due_what_is, may_become_due
 from app.service.verdicts import Limits, told_failure, told_value
 from app.store.attempts import owners, read_attempts
 from app.store.database import Database
@@ -59,12 +59,15 @@ def _tell_study(connection: Connection, study_id: int, items: Sequence[Tell]) ->
     if study is None:
         return [Told(job=item.job, status=404, detail="its study was deleted meanwhile") for item in items]
     rows = objectives_of(connection, study_id)
+    jobs = lock_jobs(connection, [item.job for item in items])
+    if len(items) > 1 and may_become_due(study, rows, jobs.values()):
+        return [answer for item in items for answer in _tell_study(connection, study_id, [item])]
     also = guests(rows)
     hearing = _Hearing(
         names={row.id: row.name for row in rows},
         also=also,
         limits=limits_of(study),
-        jobs=lock_jobs(connection, [item.job for item in items]),
+        jobs=jobs,
         attempts=read_attempts(connection, [item.lease for item in items]),
     )
     answers = [hearing.hear(item) for item in items]

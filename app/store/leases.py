@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import Connection, case, select, update
 
 from app.store.clock import database_now
-from app.store.tables import LEASED, jobs, objectives
+from app.store.tables import LEASED, jobs, objectives, pulse
 
 _PATIENCE = select(objectives.c.lease_s).where(objectives.c.id == jobs.c.objective_id).scalar_subquery()
 _TIMEOUT = select(objectives.c.timeout_s).where(objectives.c.id == jobs.c.objective_id).scalar_subquery()
@@ -32,12 +32,16 @@ def prolong(connection: Connection, issued: Mapping[str, int]) -> dict[str, tupl
     return {row.lease: (row.expires_at, bool(row.over)) for row in rows}
 
 
+# A deadline counts only if a server was there after it: during a silence nothing is over.
+_OVER = (jobs.c.expires_at < database_now()) & (jobs.c.expires_at < select(pulse.c.seen_at).scalar_subquery())
+
+
 def overdue(connection: Connection, up_s: float, limit: int) -> list[tuple[int, int]]:
     """Jobs (job, study) whose lease is over, if servers have been there for at least one lease time."""
     query = (
         select(jobs.c.id, jobs.c.study_id)
         .join(objectives, objectives.c.id == jobs.c.objective_id)
-        .where(jobs.c.state == LEASED, jobs.c.expires_at < database_now(), objectives.c.lease_s <= up_s)
+        .where(jobs.c.state == LEASED, _OVER, objectives.c.lease_s <= up_s)
         .order_by(jobs.c.expires_at)
         .limit(limit)
     )
@@ -46,7 +50,7 @@ def overdue(connection: Connection, up_s: float, limit: int) -> list[tuple[int, 
 
 def still_overdue(connection: Connection, ids: Sequence[int]) -> set[int]:
     """Which of these, now locked, are really over: a heartbeat may have come between."""
-    query = select(jobs.c.id).where(jobs.c.id.in_(ids), jobs.c.state == LEASED, jobs.c.expires_at < database_now())
+    query = select(jobs.c.id).where(jobs.c.id.in_(ids), jobs.c.state == LEASED, _OVER)
     return set(connection.execute(query).scalars())
 
 

@@ -128,6 +128,24 @@ def test_the_same_order_of_tells_gives_the_same_proposals(database: Database, tm
     again.database.close()
 
 
+def test_tells_that_arrive_together_make_the_same_steps_due_as_one_by_one(database: Database, tmp_path: Path) -> None:
+    """Who speaks at the same time is chance; what a step reads must not be."""
+    spec = {"initial_samples": 20, "budget": 26}
+    lab = Lab(database, **spec)
+    for _ in range(1000):
+        planned, got = lab.plan(), lab.ask(most=16)
+        tell(database, [lab.said(job) for job in shuffled(len(got))(got)]) if got else None
+        if not got and not planned:
+            break
+    again = replay(lab.rows(sample_values), tmp_path / "again.db", **spec)
+    due = [[(row["kind"], row["number"], row["due_seq"]) for row in each.rows(steps)] for each in (lab, again)]
+    values = [[(row["sample_id"], row["value"]) for row in each.rows(sample_values)] for each in (lab, again)]
+    assert values[0] == values[1]
+    assert [kind[:2] for kind in due[0]] == [kind[:2] for kind in due[1]]
+    assert proposals(again) == proposals(lab)
+    again.database.close()
+
+
 def test_a_step_reads_the_prefix_at_which_it_became_due_however_late_it_is_planned(database: Database) -> None:
     """Two planners, one quick and one slow: more stream values arrive before the slow one plans."""
     lab = Lab(database)
