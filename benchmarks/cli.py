@@ -128,6 +128,8 @@ def simulate(
     """Heterogeneous workers in virtual time: asynchronous against everybody waiting."""
     _known([name], NAMES, "--problem")
     latencies, counts = latency or [1.0, 1.0, 5.0], workers or [3]
+    if not 2 <= len(latencies) <= 10:
+        raise typer.BadParameter("give it 2 to 10 times: once per objective", param_hint="--latency")
     if len(counts) not in (1, len(latencies)):
         raise typer.BadParameter("give it once, or once per objective", param_hint="--workers")
     counts = counts * len(latencies) if len(counts) == 1 else counts

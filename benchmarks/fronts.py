@@ -58,14 +58,14 @@ def _along(W: Array, last: Callable[[Array], Array]) -> Array:
     for j in range(1, m):
         t = W[:, j] / W[:, 0] * np.prod(1.0 - c[:, m - j : m - 1], axis=1)
         c[:, m - 1 - j] = (t**2 - t + np.sqrt(2.0 * t)) / (t**2 + 1.0)
-    x = np.arccos(np.clip(c[:, : m - 1], -1.0, 1.0)) * 2 / np.pi  # (N, m-1)
+    x = np.arccos(np.clip(c, -1.0, 1.0)) * 2 / np.pi  # (N, m); the last column is 0
     ratio = (1.0 - np.sin(np.pi / 2 * x[:, 1])) * W[:, -1] / W[:, -2]
     grid = np.linspace(0.0, 1.0, 10_001)
     rise, fall = 1.0 - np.cos(np.pi / 2 * grid), last(grid)
     for rows in np.array_split(np.arange(N), ceil(N / 500)):  # in blocks: N x 10,001 would be 800 MB
         miss = np.abs(ratio[rows, None] * rise - fall)
         x[rows, 0] = grid[np.argpartition(miss, 10, axis=1)[:, :10].min(axis=1)]
-    return convex_but_last(x, last)
+    return convex_but_last(x[:, : m - 1], last)
 
 
 def _wfg2(m: int) -> Array:

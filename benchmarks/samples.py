@@ -72,9 +72,6 @@ class Samples:
     def asked(self, j: int) -> list[int]:
         return [i for i, sample in enumerate(self.all) if j in sample.jobs]
 
-    def leased(self, j: int) -> list[int]:
-        return [i for i in self.asked(j) if self.all[i].jobs[j].state == "leased"]
-
     def points(self, ids: Iterable[int]) -> Array:
         return np.array([self.all[i].x for i in ids]).reshape(-1, self.d)
 

@@ -5,17 +5,19 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import floor
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.optimizer.arrays import Ints
 from app.optimizer.design import initial_design
 from app.optimizer.ga import next_generation
 from app.optimizer.problem import Problem
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.stepping import Finish, Generation, Nothing, Pointless, Progress, Step, Stream, due, supersedes
 from app.optimizer.strategy import Strategy
+from app.service.ratios import from_times
 from benchmarks.pools import Floor, Job, Pool
 from benchmarks.problems import Instance
 from benchmarks.protocol import BATCH, DESIGN, SEARCH, STREAM, Frozen, generator, take_step, thetas
@@ -41,9 +43,8 @@ class Report:
 
 
 def ratios(pools: Iterable[Pool]) -> tuple[float, ...]:
-    """r_i = floor(t_max / t_i)."""
-    latencies = [pool.latency for pool in pools]
-    return tuple(float(floor(max(latencies) / latency)) for latency in latencies)
+    """r_i = floor(t_max / t_i), as the service takes it."""
+    return tuple(from_times(dict(enumerate(pool.latency for pool in pools))).values())
 
 
 def simulate(
@@ -61,7 +62,13 @@ def simulate(
         raise ValueError(f"{instance.name} has {instance.m} objectives, there are {len(pools)} pools")
     problem = instance.declare((1.0,) * instance.m if wait else ratios(pools))
     study = Study(
-        instance, problem, strategy, Floor(pools, generator(seed, WORKERS, 0, 0)), seed, n or instance.n, budget
+        instance,
+        problem,
+        strategy,
+        Floor(pools, generator(seed, WORKERS, 0, 0)),
+        seed,
+        min(n or instance.n, budget),
+        budget,
     )
     return study.run()
 
@@ -80,6 +87,7 @@ class Study:
     finished: bool = False
     generations: dict[int, int] = field(init=False)
     frozen: list[list[int]] = field(init=False)  # samples of each frozen data set
+    told_in: dict[tuple[int, int], int] = field(default_factory=dict)  # (sample, objective): the step at that time
     models: Frozen = ()
     theta: tuple[Array | None, ...] = ()
     frozen_theta: tuple[Array | None, ...] = ()
@@ -95,6 +103,7 @@ class Study:
         self._plan(design, range(self.problem.m), full=True)
         while not self.finished and (job := self.floor.finish()):
             if job.state in ("done", "failed"):
+                self.told_in[job.sample, job.objective] = self.step
                 self.samples.settle(job, self._evaluate(job) if job.state == "done" else None)
                 self._decide()
         return self._report()
@@ -176,13 +185,16 @@ class Study:
             samples.values(complete),
             partial=tuple(samples.data(partial[j], j) for j in objectives),
             extra=tuple(samples.data(extra[j], j) for j in objectives),
-            extra_steps=tuple(np.array([samples.all[i].step for i in ids], dtype=np.int64) for ids in extra),
+            extra_steps=tuple(self._extra_steps(extra[j], j) for j in objectives),
             frozen=tuple(self._frozen(j) for j in objectives),
-            pending=tuple(samples.points(samples.leased(j)) for j in objectives),
             taken=tuple(samples.points(samples.asked(j)) for j in objectives),
             theta=self.theta,
             frozen_theta=self.frozen_theta,
         )
+
+    def _extra_steps(self, ids: list[int], j: int) -> Ints:
+        """The step that asked for each; for a stream's late value, the one in which it came."""
+        return np.array([self.samples.all[i].step or self.told_in[i, j] for i in ids], dtype=np.int64)
 
     def _frozen(self, j: int) -> Data | None:
         return self.samples.data(self.frozen[j], j) if self.frozen[j] else None
@@ -203,6 +215,6 @@ class Study:
             tuple(sum(job.state == "done" and job.objective == j for job in jobs) for j in range(self.problem.m)),
             sum(job.state == "failed" for job in jobs),
             self.step,
-            self.history[-1][1],
+            self.history[-1][1] if self.history else nan,  # not one complete sample
             tuple(self.history),
         )

@@ -71,6 +71,13 @@ class Snapshot:
             self._default(name, (points,) * m)
         for name in ("frozen", "theta", "frozen_theta"):
             self._default(name, (None,) * m)
+        own = [data.X for data in (*self.partial, *self.extra, *self.frozen) if data is not None]
+        if any(
+            points.ndim != 2 or points.shape[1] != d for points in (*own, *self.infeasible, *self.pending, *self.taken)
+        ):
+            raise ValueError(f"every point needs {d} coordinates, as those of X have")
+        if any(theta is not None and theta.shape != (d,) for theta in (*self.theta, *self.frozen_theta)):
+            raise ValueError(f"theta and frozen_theta need {d} numbers for each objective")
         if any(len(steps) != len(data) for steps, data in zip(self.extra_steps, self.extra, strict=True)):
             raise ValueError("extra_steps needs one step number for each value of extra")
 

@@ -20,7 +20,7 @@ def declared_ratios(spec: Specification) -> list[float] | None:
     if spec.ratios is not None:
         by_run = {name: float(spec.ratios.get(name, 1.0)) for name in runs}
     elif spec.declared_times:
-        by_run = _from_times({name: objective.evaluation_time_s or 1.0 for name, objective in runs.items()})
+        by_run = from_times({name: objective.evaluation_time_s or 1.0 for name, objective in runs.items()})
     else:
         return None
     return [min(by_run[o.same_run_as or o.name], spec.max_ratio) for o in spec.objectives]
@@ -36,10 +36,11 @@ def current_ratios(connection: Connection, study: Row[Any], rows: Sequence[Row[A
     durations = {row.id: last_durations(connection, row.id, LAST) for row in runs}
     if any(len(found) < ENOUGH for found in durations.values()):
         return [1.0] * len(rows)
-    by_run = _from_times({row.id: max(statistics.median(durations[row.id]), 1e-6) for row in runs})
+    by_run = from_times({row.id: max(statistics.median(durations[row.id]), 1e-6) for row in runs})
     return [min(by_run[row.same_run_as or row.id], spec.max_ratio) for row in rows]
 
 
-def _from_times(times: dict[Any, float]) -> dict[Any, float]:
+def from_times(times: dict[Any, float]) -> dict[Any, float]:
+    """r_i = floor(t_max / t_i), where 0.3 / 0.1 counts as 3."""
     slowest = max(times.values())
     return {key: float(math.floor(min(slowest / took, MOST) * (1 + 1e-12))) for key, took in times.items()}

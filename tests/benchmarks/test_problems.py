@@ -114,3 +114,11 @@ def test_wfg2_and_wfg3_have_eleven_variables_at_ten_objectives() -> None:
 def test_an_unknown_problem_is_named() -> None:
     with pytest.raises(ValueError, match="no problem 'zdt1'; there are dtlz1"):
         problem("zdt1", 3)
+
+
+@pytest.mark.parametrize("name", ["wfg1", "wfg2"])
+def test_fronts_of_two_objectives_are_fronts(name: str) -> None:
+    front = reference_front(name, 2)
+    assert front.shape[1] == 2
+    assert np.isfinite(front).all()
+    assert len(front) > 100

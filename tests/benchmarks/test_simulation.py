@@ -20,6 +20,16 @@ POOLS = (Pool(1.0, 3), Pool(1.0, 3), Pool(5.0, 3))
 
 def test_ratios_are_those_of_the_latencies() -> None:
     assert ratios((Pool(1.0), Pool(2.6), Pool(5.0))) == (5.0, 1.0, 1.0)
+    assert ratios((Pool(0.1), Pool(0.3))) == (3.0, 1.0)
+
+
+def test_the_design_is_cut_to_the_budget() -> None:
+    assert simulate(DTLZ2, POOLS, STRATEGY, 0, wait=True, n=20, budget=5).evaluations == (5, 5, 5)
+
+
+def test_a_study_without_one_complete_sample_has_no_score() -> None:
+    hopeless = tuple(Pool(1.0, 3, failure=0.999) for _ in range(3))
+    assert np.isnan(simulate(DTLZ2, hopeless, STRATEGY, 0, n=5, budget=8).igd_plus)
 
 
 def test_waiting_takes_as_long_as_the_slowest_objective() -> None:
@@ -69,7 +79,7 @@ def test_failures_cost_budget_and_leave_partial_values(monkeypatch: pytest.Monke
 
 
 def test_a_slow_cheap_pool_has_its_old_jobs_superseded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its queue never grows, and what it still computes is pending for the next step."""
+    """Its queue never grows, and what it still computes joins when it comes."""
     studies: list[simulation.Study] = []
     seen: list[Snapshot] = []
     start = simulation.Study.run
@@ -89,7 +99,11 @@ def test_a_slow_cheap_pool_has_its_old_jobs_superseded(monkeypatch: pytest.Monke
     jobs = [job for sample in study.samples.all for job in sample.jobs.values()]
     assert Counter(job.state for job in jobs if not job.full and job.objective == 0)["superseded"] > 10
     assert all(job.state == "done" for job in jobs if job.full)
-    assert any(len(snapshot.pending[0]) == 1 for snapshot in seen)
+    assert all(len(snapshot.pending[0]) == 0 for snapshot in seen)  # as in the service
+    # A late value of the stream counts for the step in which it came, so that `keep_extra = last` sees it once.
+    assert all(1 <= came < snapshot.step for snapshot in seen for came in snapshot.extra_steps[0])
+    assert any(came == snapshot.step - 1 for snapshot in seen for came in snapshot.extra_steps[0])
+    assert all(snapshot.theta[0] is not None for snapshot in seen[1:])
     assert all(len(snapshot.extra[0]) == len(snapshot.extra_steps[0]) for snapshot in seen)
     for snapshot in seen:  # nothing is counted twice: frozen, full and extra are apart
         frozen = snapshot.frozen[0]

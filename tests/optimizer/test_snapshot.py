@@ -32,6 +32,10 @@ def test_what_is_left_out_is_empty_for_every_objective() -> None:
         ({"budget": 0}, "begin at 1"),
         ({"batch": -1}, "begin at 1"),
         ({"pending": (np.zeros((1, 4)),)}, "pending has 1 entries for 3"),
+        ({"pending": (np.zeros((1, 3)),) * 3}, "every point needs 4 coordinates"),
+        ({"taken": (np.zeros(4),) * 3}, "every point needs 4 coordinates"),
+        ({"frozen": (None, Data(np.zeros((1, 5)), np.zeros(1)), None)}, "every point needs 4 coordinates"),
+        ({"theta": (np.ones(3), None, None)}, "need 4 numbers"),
         ({"extra": (Data(np.zeros((1, 4)), np.zeros(1)),) * 3, "extra_steps": (np.zeros(2),) * 3}, "extra_steps"),
     ],
 )
