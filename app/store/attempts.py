@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, RowMapping, bindparam, select
 
 from app.store.clock import database_now
-from app.store.tables import attempts, jobs, workers
+from app.store.tables import attempts, jobs
 
 
 def owners(connection: Connection, leases: Sequence[str]) -> dict[str, tuple[int, int]]:
@@ -27,13 +27,3 @@ def read_attempts(connection: Connection, leases: Sequence[str]) -> dict[str, Ro
 
 _AGE = (database_now() - attempts.c.leased_at).label("age_s")
 _ATTEMPTS = select(*attempts.c, _AGE).where(attempts.c.lease.in_(bindparam("leases", expanding=True)))
-
-
-def attempts_of(connection: Connection, job: int) -> list[RowMapping]:
-    query = (
-        select(*attempts.c, workers.c.name.label("worker"))
-        .join(workers, workers.c.id == attempts.c.worker_id)
-        .where(attempts.c.job_id == job)
-        .order_by(attempts.c.number)
-    )
-    return list(connection.execute(query).mappings())

@@ -73,30 +73,6 @@ def add_samples(
     return ids
 
 
-@dataclass(frozen=True, slots=True)
-class Learnt:
-    """A value of a sample's objective, or why there is none."""
-
-    sample: int
-    x: list[float]
-    objective: str
-    value: float | None
-    failure: str | None
-
-
-def values_in_order(connection: Connection, study: int) -> list[Learnt]:
-    """What the study learnt, in the order of its sequence."""
-    query = (
-        select(samples.c.id, samples.c.x, objectives.c.name, sample_values.c.value, sample_values.c.failure)
-        .join(samples, samples.c.id == sample_values.c.sample_id)
-        .join(objectives, objectives.c.id == sample_values.c.objective_id)
-        .where(sample_values.c.study_id == study)
-        .order_by(sample_values.c.seq)
-    )
-    rows = connection.execute(query)
-    return [Learnt(row.id, row.x, row.name, row.value, row.failure) for row in rows]
-
-
 MOST_IDS = 10_000  # in one statement; PostgreSQL takes 65,535 parameters
 
 

@@ -66,18 +66,6 @@ class SampleView(BaseModel):
     open: int = Field(description="objectives still awaited")
 
 
-class AttemptView(BaseModel):
-    number: int
-    worker: str
-    leased_at: str
-    ended_at: str | None
-    outcome: str | None
-    value: float | None
-    failure: str | None
-    message: str | None
-    duration_s: float | None
-
-
 class JobView(BaseModel):
     job: int
     sample: int
