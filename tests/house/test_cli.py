@@ -98,9 +98,9 @@ def test_no_command_shows_help_and_an_unknown_one_exits_with_2(tmp_path: Path) -
 
 def test_migrate_on_both_databases(tmp_path: Path, empty_url: str) -> None:
     first = run("migrate", "--database-url", empty_url, "--json", cwd=tmp_path)
-    assert json.loads(first.stdout) == {"before": None, "after": "0001"}
+    assert json.loads(first.stdout) == {"before": None, "after": "0002"}
     again = run("migrate", cwd=tmp_path, COUNTERPOISE_DATABASE_URL=empty_url)
-    assert again.stdout == "database: already at 0001\n"
+    assert again.stdout == "database: already at 0002\n"
 
 
 def test_serve_upgrades_sqlite_but_not_postgresql(tmp_path: Path, empty_url: str, backend: str) -> None:
@@ -113,7 +113,7 @@ def test_serve_upgrades_sqlite_but_not_postgresql(tmp_path: Path, empty_url: str
     refused = run("serve", "--port", "0", "--database-url", empty_url, cwd=tmp_path)
     assert refused.returncode == 1
     assert refused.stderr.splitlines()[-1] == (
-        "Error: the database is at schema none, this version needs 0001; run: counterpoise migrate"
+        "Error: the database is at schema none, this version needs 0002; run: counterpoise migrate"
     )
 
 

@@ -110,4 +110,4 @@ def test_migrations_run_from_the_installed_wheel(wheel: Path, users_folder: Path
     command = [sys.executable, "-P", "-c", code, "migrate", "--json", "--database-url", "sqlite:///x.db"]
     result = run(command, users_folder)
     assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout) == {"before": None, "after": "0001"}
+    assert json.loads(result.stdout) == {"before": None, "after": "0002"}
