@@ -63,3 +63,7 @@ class TokenMissing(CounterpoiseError):
 
 class RoleInsufficient(CounterpoiseError):
     """The token is known, but not for this."""
+
+
+class PageForeign(CounterpoiseError):
+    """A web page from elsewhere speaks to a server without tokens through somebody's browser."""

@@ -2,10 +2,12 @@
 
 import hmac
 from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from fastapi import Request
 
-from app.errors import RoleInsufficient, TokenMissing
+from app.errors import PageForeign, RoleInsufficient, TokenMissing
 from app.settings import Settings
 
 WORKER, READ, ADMIN = "worker", "read", "admin"
@@ -31,6 +33,7 @@ def allow(*roles: str) -> Callable[[Request], Awaitable[None]]:
     async def check(request: Request) -> None:
         settings: Settings = request.app.state.settings
         if not settings.has_tokens:
+            refuse_foreign_pages(request)
             return
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         role = role_of(settings, given.strip()) if scheme.lower() == "bearer" else None
@@ -41,3 +44,25 @@ def allow(*roles: str) -> Callable[[Request], Awaitable[None]]:
             raise RoleInsufficient(f"a {role} token may not do this; it needs a token of role {needed}")
 
     return check
+
+
+def refuse_foreign_pages(request: Request) -> None:
+    """On loopback everybody may, but not every web page that somebody on this machine happens to look at.
+
+    A browser names the page in `Origin`; a page whose name was made to lead here shows in `Host`.
+    """
+    for header, prefix in (("Origin", ""), ("Host", "//")):
+        said = request.headers.get(header)
+        if said is not None and not _is_loopback(prefix + said):
+            raise PageForeign(
+                f"{header} {said!r} is not this machine: without tokens the server answers programs and pages of"
+                " this machine only; use http://127.0.0.1, or set tokens (see docs/operations.md)"
+            )
+
+
+def _is_loopback(url: str) -> bool:
+    try:
+        host = urlsplit(url).hostname or ""
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

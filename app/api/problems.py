@@ -17,6 +17,7 @@ from counterpoise.wire.specification import SpecificationInvalid
 # The error's class: status, stable type, title.
 STATUS: dict[type[CounterpoiseError], tuple[int, str, str]] = {
     errors.TokenMissing: (401, "token-missing", "A token is needed"),
+    errors.PageForeign: (403, "page-foreign", "Not from this page"),
     errors.RoleInsufficient: (403, "role-insufficient", "This token may not do this"),
     errors.StudyUnknown: (404, "study-unknown", "There is no such study"),
     errors.ObjectiveUnknown: (404, "objective-unknown", "There is no such objective"),

@@ -8,12 +8,13 @@ from fastapi.testclient import TestClient
 from app.main import create_app
 from app.settings import load_settings
 from app.store.database import Database
-from tests.api.wing import Wing
+from tests.api.wing import LOCAL, Wing
 
 
 @pytest.fixture
 def client(database_url: str) -> Iterator[TestClient]:
-    with TestClient(create_app(load_settings(database_url=database_url)), raise_server_exceptions=False) as client:
+    app = create_app(load_settings(database_url=database_url))
+    with TestClient(app, LOCAL, raise_server_exceptions=False) as client:
         yield client
 
 

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from app.main import create_app
 from app.settings import load_settings
 from app.store.database import Database
-from tests.api.wing import NEVER_ISSUED, SPEC, Wing, check_problem
+from tests.api.wing import LOCAL, NEVER_ISSUED, SPEC, Wing, check_problem
 
 TOKENS = {role: f"{role}-token-{'x' * 16}" for role in ("worker", "read", "admin")}
 EVERYBODY, WORKERS, READERS, BOTH, ADMINS = "", "worker", "read", "worker read", "nobody else"
@@ -54,7 +54,7 @@ def app(database_url: str) -> FastAPI:
 
 @pytest.fixture
 def client(app: FastAPI) -> Iterator[TestClient]:
-    with TestClient(app, raise_server_exceptions=False) as client:
+    with TestClient(app, LOCAL, raise_server_exceptions=False) as client:
         yield client
 
 
@@ -133,7 +133,12 @@ def test_access_is_decided_before_the_body_is_judged(guarded: TestClient) -> Non
 
 def test_several_tokens_of_a_role_are_all_known(database_url: str) -> None:
     settings = load_settings(database_url=database_url, read_tokens=f"{'a' * 20}, {'b' * 20}")
-    with TestClient(create_app(settings)) as client:
+    with TestClient(create_app(settings), LOCAL) as client:
         for token in ("a" * 20, "b" * 20):
             assert client.get("/studies", headers={"Authorization": f"bearer {token}"}).status_code == 200
         check_problem(client.get("/studies", headers=[(b"Authorization", "Bearer ä".encode())]), 401, "token-missing")
+
+
+def test_with_tokens_any_page_that_knows_one_may(guarded: TestClient) -> None:
+    headers = {"Origin": "https://dashboard.example", "Authorization": f"Bearer {TOKENS['read']}"}
+    assert guarded.get("/studies", headers=headers).status_code == 200

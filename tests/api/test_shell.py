@@ -19,6 +19,7 @@ from app.logs import configure_logs
 from app.main import create_app
 from app.settings import Settings, load_settings
 from app.store.database import Database
+from tests.api.wing import LOCAL
 
 
 class Part(BaseModel):
@@ -49,7 +50,7 @@ def client(settings: Settings) -> Iterator[TestClient]:
         assert token
         raise RuntimeError(f"a secret detail {limit}")
 
-    with TestClient(app, raise_server_exceptions=False) as client:
+    with TestClient(app, LOCAL, raise_server_exceptions=False) as client:
         yield client
 
 
@@ -72,7 +73,7 @@ def test_not_ready_when_the_schema_is_another(client: TestClient, settings: Sett
 
 def test_not_ready_when_the_database_is_gone(tmp_path: Path) -> None:
     app = create_app(load_settings(database_url=f"sqlite:///{tmp_path}/nowhere/x.db"))
-    with TestClient(app) as client:
+    with TestClient(app, LOCAL) as client:
         answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["type"]) == (503, "urn:counterpoise:problem:database-unusable")
 

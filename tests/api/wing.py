@@ -29,6 +29,7 @@ SPEC: dict[str, Any] = {
     "seed": 1,
 }
 NEVER_ISSUED = "0" * 32
+LOCAL = "http://127.0.0.1:8000"  # without tokens a server answers this machine only
 
 
 @dataclass
