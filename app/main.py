@@ -7,9 +7,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import structlog
 import uvicorn
@@ -25,9 +26,12 @@ from app.api.waiting import Desk
 from app.errors import SettingsInvalid
 from app.logs import configure_logs
 from app.settings import Settings
-from app.store.database import Database
+from app.store.database import Database, open_existing
 from app.store.upgrade import require_head, upgrade
 from counterpoise import __version__
+
+if TYPE_CHECKING:
+    from app.service.replay import Replayed
 
 log = structlog.stdlib.get_logger("counterpoise")
 PLANNER_GRACE_S = 3.0  # for a step to be finished; one that is not is computed again
@@ -82,6 +86,22 @@ def migrate(settings: Settings) -> tuple[str | None, str]:
     database = Database(settings.database_url)
     try:
         return upgrade(database)
+    finally:
+        database.close()
+
+
+def replay(settings: Settings, *, study: str, step: str | None, report: "Callable[[Replayed], None]") -> bool:
+    """Compute a step (None: every step that is done) again and report how it compares; True if all are equal."""
+    from app.service import replay as replaying  # here: it loads scikit-learn, which a server does not need
+
+    database = open_existing(settings.database_url)
+    try:
+        require_head(database)
+        equal = True
+        for result in replaying.replay(database, study, step):
+            report(result)
+            equal = equal and result.equal
+        return equal
     finally:
         database.close()
 

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from counterpoise import __version__
-from counterpoise.commands import bench, demo, doctor, server, study
+from counterpoise.commands import bench, demo, doctor, replay, server, study
 
 app = typer.Typer(
     name="counterpoise",
@@ -23,6 +23,7 @@ demo.add_to(app)
 bench.add_to(app)
 study.add_to(app)
 doctor.add_to(app)
+replay.add_to(app)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 

@@ -2,18 +2,16 @@
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from sqlalchemy import make_url, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.errors import CounterpoiseError, DatabaseUnusable
+from app.errors import CounterpoiseError
 from app.settings import load_settings
 from app.store.clock import database_now
-from app.store.database import Database
+from app.store.database import Database, open_existing
 from app.store.upgrade import head, require_head
 
-CONNECT_S = 5
 FAR_APART_S = 5.0
 
 Finding = tuple[str, str, str]  # what was looked at; ok, warning or fault; what was found and what to do
@@ -23,7 +21,7 @@ def examine(database_url: str | None) -> list[Finding]:
     """The findings on the database of this URL, else of the environment. It makes and changes nothing."""
     findings: list[Finding] = []
     try:
-        database = _open(load_settings(database_url=database_url).database_url)
+        database = open_existing(load_settings(database_url=database_url).database_url)
         try:
             findings += _findings(database)
         finally:
@@ -31,18 +29,6 @@ def examine(database_url: str | None) -> list[Finding]:
     except (CounterpoiseError, SQLAlchemyError) as error:
         findings.append(("database", "fault", str(error).splitlines()[0]))
     return findings
-
-
-def _open(url: str) -> Database:
-    parsed = make_url(url)
-    if parsed.drivername.startswith("sqlite"):
-        if not Path(parsed.database or "").is_file():  # to open it would make it
-            raise DatabaseUnusable(
-                f"there is no file {parsed.database} yet; `counterpoise serve` or `counterpoise migrate` makes it"
-            )
-    elif "connect_timeout" not in parsed.query:
-        parsed = parsed.update_query_dict({"connect_timeout": str(CONNECT_S)})
-    return Database(parsed.render_as_string(hide_password=False), pool_size=1)
 
 
 def _findings(database: Database) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ EVERYTHING = 2**62
 
 def step_name(kind: str | None, number: int | None, objective: int | None, names: Sequence[str]) -> str | None:
     """`initial`, `stream:OBJECTIVE:NUMBER`, `search:NUMBER`, `closing:NUMBER`; nothing for imported samples."""
-    if kind is None or kind == "initial":
+    if kind is None or (kind == "initial" and not number):  # a second design, after a stop, is `initial:1`
         return kind
     return f"stream:{names[objective or 0]}:{number}" if kind == "stream" else f"{kind}:{number}"
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, Row
+from threadpoolctl import threadpool_info
 
 from app.optimizer.arrays import Floats
 from app.optimizer.design import initial_design
@@ -133,7 +134,7 @@ def _plain(value: Any) -> Any:
 
 def _reference(connection: Connection, step: Row[Any]) -> list[float] | None:
     for one in steps_of(connection, step.study_id, "search"):
-        if one.number < step.number or step.kind == "closing":
+        if one.id < step.id:  # later ones are there when a step is computed again
             found = (one.record or {}).get("hypervolume")
             if found:
                 reference: list[float] = found["reference"]
@@ -142,8 +143,22 @@ def _reference(connection: Connection, step: Row[Any]) -> list[float] | None:
 
 
 def versions() -> dict[str, str]:
+    """All that proposals may depend on, besides a study's data: the same here, the same to the last bit."""
     names = ("counterpoise", "numpy", "scipy", "scikit-learn", "moocore")
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+    return {
+        "python": platform.python_version(),
+        **{name: version(name) for name in names},
+        "blas": ", ".join(sorted(_linear_algebra())),
+    }
+
+
+def _linear_algebra() -> set[str]:
+    """Its kernels are chosen by the processor, and sum in another order with another number of threads."""
+    return {
+        f"{one['internal_api']} {one['version']} on {one.get('architecture', 'any')}, threads: {one['num_threads']}"
+        for one in threadpool_info()
+        if one["user_api"] == "blas"
+    }
 
 
 def commit(database: Database, step: Row[Any], plan: Plan) -> bool:

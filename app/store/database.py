@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import DatabaseError, DataError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
@@ -22,6 +23,7 @@ from app.errors import DatabaseUnusable
 T = TypeVar("T")
 OLDEST_SQLITE = (3, 35, 0)  # UPDATE … RETURNING
 BUSY_MS = 30_000
+CONNECT_S = 5
 _WRITER = "sqlite-writer"
 
 
@@ -109,6 +111,19 @@ class Database:
             self._writer.shutdown()
         self._writing.dispose()
         self._reading.dispose()
+
+
+def open_existing(url: str) -> Database:
+    """For those who only look: makes no file, and does not wait long for a server that is out of reach."""
+    parsed = make_url(url)
+    if parsed.drivername.startswith("sqlite"):
+        if not Path(parsed.database or "").is_file():  # to open it would make it
+            raise DatabaseUnusable(
+                f"there is no file {parsed.database} yet; `counterpoise serve` or `counterpoise migrate` makes it"
+            )
+    elif "connect_timeout" not in parsed.query:
+        parsed = parsed.update_query_dict({"connect_timeout": str(CONNECT_S)})
+    return Database(parsed.render_as_string(hide_password=False), pool_size=1)
 
 
 def _sqlite_engine(url: str, *, begin: str, pool_size: int, writes: bool) -> Engine:

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from app.store.clock import database_now
 from app.store.tables import jobs, objectives, sample_values, samples, steps, studies
@@ -124,6 +125,20 @@ def samples_of(connection: Connection, study: int) -> list[Origin]:
         .order_by(samples.c.id)
     )
     return [Origin(r.id, r.x, r.full, r.kind, r.number, r.objective) for r in connection.execute(query)]
+
+
+def proposed_by(connection: Connection, step: int) -> list[NewSample]:
+    """What a step proposed, in its order."""
+    query = (
+        select(samples.c.id, samples.c.x, samples.c.full, jobs.c.objective_id)
+        .join(jobs, jobs.c.sample_id == samples.c.id)
+        .where(samples.c.step_id == step)
+        .order_by(samples.c.id, jobs.c.objective_id)
+    )
+    found: dict[int, list[Row[Any]]] = {}
+    for row in connection.execute(query):
+        found.setdefault(row.id, []).append(row)
+    return [NewSample(rows[0].x, tuple(r.objective_id for r in rows), rows[0].full) for rows in found.values()]
 
 
 def jobs_of(connection: Connection, study: int) -> list[tuple[int, int]]:

@@ -32,7 +32,7 @@ def serve(
 
     Example: [bold]counterpoise serve --port 8000 --database-url sqlite:///counterpoise.db[/bold]
     """
-    _run("serve", {"with_planner": planner}, host=host, port=port, database_url=database_url)
+    run_in_server("serve", {"with_planner": planner}, host=host, port=port, database_url=database_url)
 
 
 def planner(
@@ -43,7 +43,7 @@ def planner(
 
     Example: [bold]counterpoise planner --database-url postgresql://me@localhost/counterpoise[/bold]
     """
-    _run("plan", {"with_parent": with_parent}, database_url=database_url)
+    run_in_server("plan", {"with_parent": with_parent}, database_url=database_url)
 
 
 def migrate(
@@ -53,7 +53,7 @@ def migrate(
 
     Example: [bold]counterpoise migrate --database-url postgresql://me@localhost/counterpoise[/bold]
     """
-    before, after = _run("migrate", {}, database_url=database_url)
+    before, after = run_in_server("migrate", {}, database_url=database_url)
     if as_json:
         typer.echo(json.dumps({"before": before, "after": after}))
     else:
@@ -65,7 +65,7 @@ def migrate(
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
-def _run(function: str, arguments: dict[str, Any], **options: Any) -> Any:
+def run_in_server(function: str, arguments: dict[str, Any], **options: Any) -> Any:
     require("sqlalchemy", "The server", "server")
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))  # read when the libraries are loaded, below
     from app import main

@@ -16,7 +16,7 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from app.service import doctor
-from app.store.database import Database
+from app.store.database import Database, open_existing
 from counterpoise import __version__
 from counterpoise.cli import app
 from counterpoise.commands.study_tables import study_panel
@@ -132,7 +132,7 @@ def write(folder: Path, text: str) -> str:
     return str(file)
 
 
-@pytest.mark.parametrize("command", [*(f"study {each}" for each in COMMANDS), "doctor"])
+@pytest.mark.parametrize("command", [*(f"study {each}" for each in COMMANDS), "doctor", "replay"])
 def test_every_command_has_help_with_an_example_and_json(run: Run, command: str) -> None:
     shown = run(*command.split(), "--help").output
     assert f"Example: counterpoise {command}" in shown
@@ -573,7 +573,7 @@ def test_a_file_that_is_no_database(run: Run, healthy: Fake, tmp_path: Path) -> 
 
 def test_a_database_out_of_reach_is_not_waited_for() -> None:
     for url in ("postgresql+psycopg://me@db/x", "postgresql+psycopg://me@db/x?connect_timeout=5"):
-        with closing(doctor._open(url)) as database:
+        with closing(open_existing(url)) as database:
             assert database.url.endswith("/x?connect_timeout=5")
 
 

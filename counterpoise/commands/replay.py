@@ -1,0 +1,87 @@
+"""The command `replay`: are a study's steps what its data, seed and versions say they are?"""
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from counterpoise.commands.failure import FAILED, WRONG_USAGE, fail
+from counterpoise.commands.server import Url, run_in_server
+from counterpoise.commands.study import AsJson, StudyName
+
+if TYPE_CHECKING:
+    from app.service.replay import Replayed
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(replay)
+
+
+def replay(
+    study: StudyName,
+    step: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[STEP]", help="As samples and steps name it: initial, stream:OBJECTIVE:NUMBER, search:NUMBER."
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every step that is done.")] = False,
+    database_url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compute a step again from the database and compare it with what was proposed. Exits with 1 if it differs.
+
+    Bit for bit under the same versions and processor; otherwise it says which differ and how far the proposals
+    are apart. It only reads, needs no server, and may run beside one.
+
+    Example: [bold]counterpoise replay wing search:3[/bold]
+    """
+    if every == (step is not None):
+        fail("name one step (counterpoise replay wing search:3), or say --all", WRONG_USAGE)
+    console = Console(highlight=False, soft_wrap=True)
+    results: list[Replayed] = []
+
+    def report(result: "Replayed") -> None:
+        results.append(result)
+        if not as_json:
+            console.print(_line(result))
+
+    equal = run_in_server("replay", {"study": study, "step": step, "report": report}, database_url=database_url)
+    if as_json:
+        typer.echo(json.dumps({"equal": equal, "steps": [asdict(result) for result in results]}, indent=2))
+    else:
+        for line in _summary(results):
+            console.print(line)
+    if not equal:
+        raise typer.Exit(FAILED)
+
+
+def _line(result: "Replayed") -> Text:
+    colour, word = ("green", "equal") if result.equal else ("bold red", "different")
+    return Text.assemble((f"{word:<10}", colour), f"{result.step:<20} ", _words(result))
+
+
+def _words(result: "Replayed") -> str:
+    samples = f"{result.samples} sample{'' if result.samples == 1 else 's'}"
+    if result.equal:
+        return f"{samples}, bit for bit" if result.samples else "it proposed nothing, and does so again"
+    words = [f"{result.equal_samples} of {samples} equal"]
+    if result.proposed_now != result.samples:
+        words.append(f"{result.proposed_now} are proposed now")
+    if result.largest_distance:
+        words.append(f"at most {result.largest_distance:.3g} apart in the unit cube")
+    return "; ".join([*words, *result.faults])
+
+
+def _summary(results: list["Replayed"]) -> list[str]:
+    if not results:
+        return ["no step is done yet"]
+    pairs = {(name, *pair): None for result in results for name, pair in result.versions.items()}
+    lines = [f"{name} was {then}, is now {now}" for name, then, now in pairs]
+    different = sum(not result.equal for result in results)
+    if different and not lines:
+        lines = ["all versions are those of then: the data or the program were changed"]
+    return lines
