@@ -176,6 +176,11 @@ def serve(settings: Settings, *, with_planner: bool) -> None:
         log.info(
             "listening", url=address, docs=f"{address}/docs", access="tokens" if settings.has_tokens else "loopback"
         )
+        if settings.has_public_tokens:
+            log.warning(
+                "a token that begins with demo- is public, and lets everybody in who reaches this port;"
+                " make one with: openssl rand -hex 24"
+            )
         config = uvicorn.Config(
             create_app(settings),
             log_config=None,

@@ -66,6 +66,12 @@ class Settings(BaseSettings):
         return bool(self.worker_tokens or self.read_tokens or self.admin_tokens)
 
     @property
+    def has_public_tokens(self) -> bool:
+        """Those of docker-compose.yml, for trying it out: everybody can read them there."""
+        tokens = (*self.worker_tokens, *self.read_tokens, *self.admin_tokens)
+        return any(token.get_secret_value().startswith("demo-") for token in tokens)
+
+    @property
     def on_loopback(self) -> bool:
         try:
             return self.host == "localhost" or ip_address(self.host).is_loopback

@@ -145,6 +145,12 @@ def test_a_wrong_setting_stops_the_start_with_one_sentence(tmp_path: Path, argum
     assert result.stderr.count("\n") == 1
 
 
+def test_serve_warns_of_a_token_that_everybody_knows(tmp_path: Path) -> None:
+    with serving(tmp_path, COUNTERPOISE_ADMIN_TOKENS="demo-token-of-everybody") as (_, process):
+        process.terminate()
+        assert "begins with demo- is public" in process.stderr.read()  # type: ignore[union-attr]
+
+
 def test_a_busy_port_is_one_sentence(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

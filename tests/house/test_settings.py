@@ -33,6 +33,14 @@ def test_environment_then_options(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [token.get_secret_value() for token in load_settings().worker_tokens] == ["a" * 20, "b" * 20]
 
 
+@pytest.mark.parametrize("role", ["worker", "read", "admin"])
+def test_a_token_that_everybody_knows_is_noticed(monkeypatch: pytest.MonkeyPatch, role: str) -> None:
+    monkeypatch.setenv(f"COUNTERPOISE_{role.upper()}_TOKENS", "a" * 20)
+    assert not load_settings().has_public_tokens
+    monkeypatch.setenv(f"COUNTERPOISE_{role.upper()}_TOKENS", "a" * 20 + ",demo-token-of-everybody")
+    assert load_settings().has_public_tokens
+
+
 def test_settings_are_frozen() -> None:
     with pytest.raises(ValidationError):
         load_settings().port = 1  # type: ignore[misc]
