@@ -2,28 +2,29 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, RowMapping, bindparam, select
+from sqlalchemy import Connection, RowMapping, select
 
+from app.store.among import among
 from app.store.clock import database_now
 from app.store.tables import attempts, jobs
 
 
 def owners(connection: Connection, leases: Sequence[str]) -> dict[str, tuple[int, int]]:
     """To which job and study each lease was issued; leases never issued are left out. This never changes."""
-    rows = connection.execute(_OWNERS, {"leases": list(leases)})
+    rows = connection.execute(_OWNERS, {"leases": leases})
     return {lease: (job, study) for lease, job, study in rows}
 
 
 _OWNERS = (
     select(attempts.c.lease, attempts.c.job_id, jobs.c.study_id)
     .join(jobs, jobs.c.id == attempts.c.job_id)
-    .where(attempts.c.lease.in_(bindparam("leases", expanding=True)))
+    .where(among(attempts.c.lease, "leases"))
 )
 
 
 def read_attempts(connection: Connection, leases: Sequence[str]) -> dict[str, RowMapping]:
-    return {row["lease"]: row for row in connection.execute(_ATTEMPTS, {"leases": list(leases)}).mappings()}
+    return {row["lease"]: row for row in connection.execute(_ATTEMPTS, {"leases": leases}).mappings()}
 
 
 _AGE = (database_now() - attempts.c.leased_at).label("age_s")
-_ATTEMPTS = select(*attempts.c, _AGE).where(attempts.c.lease.in_(bindparam("leases", expanding=True)))
+_ATTEMPTS = select(*attempts.c, _AGE).where(among(attempts.c.lease, "leases"))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, case, select, update
 
+from app.store.among import among
 from app.store.clock import database_now
 from app.store.tables import LEASED, jobs, objectives, pulse
 
@@ -17,15 +18,14 @@ _DEADLINE = case((_LATEST < _NEXT, _LATEST), else_=_NEXT)
 
 def prolong(connection: Connection, issued: Mapping[str, int]) -> dict[str, tuple[float, bool]]:
     """Move the deadlines of current leases (and their jobs); answers deadline and whether the timeout is over."""
-    leases = list(issued)
-    current = select(jobs.c.id).where(jobs.c.id.in_(issued.values()), jobs.c.lease.in_(leases))
+    current = select(jobs.c.id).where(among(jobs.c.id, "ids", issued.values()), among(jobs.c.lease, "leases", issued))
     ids = (
         connection.execute(current.order_by(jobs.c.study_id, jobs.c.id).with_for_update()).scalars().all()
     )  # locked in the order of all
     over = (jobs.c.expires_at <= database_now()).label("over")
     rows = connection.execute(
         update(jobs)
-        .where(jobs.c.id.in_(ids), jobs.c.lease.in_(leases))
+        .where(among(jobs.c.id, "ids", ids), among(jobs.c.lease, "leases", issued))
         .values(expires_at=_DEADLINE)
         .returning(jobs.c.lease, jobs.c.expires_at, over)
     )
@@ -50,7 +50,7 @@ def overdue(connection: Connection, up_s: float, limit: int) -> list[tuple[int, 
 
 def still_overdue(connection: Connection, ids: Sequence[int]) -> set[int]:
     """Which of these, now locked, are really over: a heartbeat may have come between."""
-    query = select(jobs.c.id).where(jobs.c.id.in_(ids), jobs.c.state == LEASED, _OVER)
+    query = select(jobs.c.id).where(among(jobs.c.id, "ids", ids), jobs.c.state == LEASED, _OVER)
     return set(connection.execute(query).scalars())
 
 

@@ -23,6 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.dml import ReturningUpdate
 
+from app.store.among import among
 from app.store.clock import database_now, new_lease
 from app.store.tables import READY, attempts, jobs, objectives, samples, studies
 
@@ -133,7 +134,7 @@ _HEADS_POSTGRESQL = _heads_postgresql(lock=False)
 _HEADS_SQLITE = _heads_sqlite()
 
 
-_POINTS = select(samples.c.id, samples.c.x).where(samples.c.id.in_(bindparam("ids", expanding=True)))
+_POINTS = select(samples.c.id, samples.c.x).where(among(samples.c.id, "ids"))
 _OPEN = insert(attempts).values(leased_at=database_now())
 
 

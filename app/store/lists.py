@@ -5,8 +5,8 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, func, select
 
+from app.store.among import among
 from app.store.clock import database_now
-from app.store.samples import parts
 from app.store.tables import LEASED, READY, attempts, jobs, sample_values, samples, steps, workers
 
 
@@ -25,7 +25,7 @@ def last_workers(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
     """Who had each of these jobs last."""
     latest = (
         select(attempts.c.job_id, func.max(attempts.c.number).label("number"))
-        .where(attempts.c.job_id.in_(ids))
+        .where(among(attempts.c.job_id, "ids", ids))
         .group_by(attempts.c.job_id)
         .subquery()
     )
@@ -54,11 +54,8 @@ def page_of_samples(
 
 def values_of(connection: Connection, ids: Sequence[int]) -> Sequence[RowMapping]:
     """What was learnt of these samples, in the order of the sequence."""
-    found: list[RowMapping] = []
-    for part in parts(ids):  # a sample's rows stay together, and in order
-        query = select(sample_values).where(sample_values.c.sample_id.in_(part)).order_by(sample_values.c.seq)
-        found += connection.execute(query).mappings()
-    return found
+    query = select(sample_values).where(among(sample_values.c.sample_id, "ids", ids)).order_by(sample_values.c.seq)
+    return connection.execute(query).mappings().all()
 
 
 def page_of_workers(connection: Connection, after: int, limit: int) -> Sequence[RowMapping]:

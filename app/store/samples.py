@@ -1,12 +1,13 @@
 """Samples and the jobs that evaluate them, added a whole step at a time."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
+from app.store.among import among
 from app.store.clock import database_now
 from app.store.tables import jobs, objectives, sample_values, samples, steps, studies
 
@@ -74,21 +75,12 @@ def add_samples(
     return ids
 
 
-MOST_IDS = 10_000  # in one statement; PostgreSQL takes 65,535 parameters
-
-
-def parts(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Few enough ids for a statement each."""
-    for start in range(0, len(ids), MOST_IDS):
-        yield ids[start : start + MOST_IDS]
-
-
 def give_up(connection: Connection, study: int, ids: Sequence[int]) -> None:
     """These full samples will not be evaluated on all objectives: they leave the plan."""
-    gone = 0
-    for part in parts(ids):
-        wanted = (samples.c.id.in_(part), samples.c.full, ~samples.c.given_up)
-        gone += connection.execute(update(samples).where(*wanted).values(given_up=True)).rowcount
+    if not ids:
+        return
+    wanted = (among(samples.c.id, "ids", ids), samples.c.full, ~samples.c.given_up)
+    gone = connection.execute(update(samples).where(*wanted).values(given_up=True)).rowcount
     if gone:
         left = studies.c.planned_full - gone
         connection.execute(update(studies).where(studies.c.id == study).values(planned_full=left))

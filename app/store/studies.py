@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
+from app.store.among import among
 from app.store.clock import database_now
 from app.store.tables import LEASED, jobs, objectives, studies
 
@@ -94,7 +95,7 @@ def leased_counts(connection: Connection, study: int) -> dict[int, int]:
 
 def cancelling(connection: Connection, ids: Collection[int]) -> set[int]:
     """Which of these studies were stopped with the advice to give up what runs."""
-    query = select(studies.c.id).where(studies.c.id.in_(ids), studies.c.cancel_running)
+    query = select(studies.c.id).where(among(studies.c.id, "ids", ids), studies.c.cancel_running)
     return set(connection.execute(query).scalars())
 
 
@@ -153,4 +154,4 @@ _QUEUES = (
     .where(objectives.c.same_run_as.is_(None))
     .order_by(studies.c.id, objectives.c.position)
 )
-_QUEUES_OF = _QUEUES.where(studies.c.name.in_(bindparam("names", expanding=True)))
+_QUEUES_OF = _QUEUES.where(among(studies.c.name, "names"))

@@ -10,9 +10,10 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from app.errors import StateChanged
+from app.store.among import among
 from app.store.clock import database_now
 from app.store.ledger import Change, Ending, JobRow, Ledger
-from app.store.samples import give_up, parts
+from app.store.samples import give_up
 from app.store.tables import READY, attempts, events, jobs, objectives, sample_values, samples, studies
 
 LONGEST_BACKOFF_S = 300.0
@@ -34,10 +35,10 @@ _LOCK_STUDY = select(studies).where(studies.c.id == bindparam("study")).with_for
 
 
 def lock_jobs(connection: Connection, ids: Sequence[int]) -> dict[int, JobRow]:
-    return {row.id: job_row(row) for row in connection.execute(_LOCK_JOBS, {"ids": list(ids)})}
+    return {row.id: job_row(row) for row in connection.execute(_LOCK_JOBS, {"ids": ids})}
 
 
-_LOCK_JOBS = select(jobs).where(jobs.c.id.in_(bindparam("ids", expanding=True))).order_by(jobs.c.id).with_for_update()
+_LOCK_JOBS = select(jobs).where(among(jobs.c.id, "ids")).order_by(jobs.c.id).with_for_update()
 
 
 def job_row(row: Row[Any]) -> JobRow:
@@ -100,8 +101,7 @@ def _change_jobs(connection: Connection, changes: Sequence[Change]) -> None:
         alike.setdefault(key, []).append(one.job.id)
     changed = 0
     for key, ids in alike.items():
-        for part in parts(ids):
-            changed += connection.execute(_CHANGE_JOBS, dict(zip(_SAID, key, strict=True), ids=part)).rowcount
+        changed += connection.execute(_CHANGE_JOBS, dict(zip(_SAID, key, strict=True), ids=ids)).rowcount
     if changed != len(changes):  # cannot be under the locks; if it is, nothing of this may be written
         raise StateChanged(f"{len(changes) - changed} jobs changed while they were being settled")
 
@@ -110,7 +110,7 @@ _SAID = ("was", "was_attempts", "becomes", "holds", "for_s", "after_s", "now_err
 _CHANGE_JOBS = (
     update(jobs)
     .where(
-        jobs.c.id.in_(bindparam("ids", expanding=True)),
+        among(jobs.c.id, "ids"),
         jobs.c.state == bindparam("was"),
         jobs.c.attempts == bindparam("was_attempts"),
     )
@@ -243,7 +243,7 @@ def _count_samples(connection: Connection, opened: dict[int, int]) -> int:
     grown = 0
     for by in sorted(set(opened.values())):
         ids = [sample for sample, more in opened.items() if more == by]
-        rows = [row for part in parts(ids) for row in connection.execute(_OPEN_SAMPLES, {"ids": part, "by": by})]
+        rows = connection.execute(_OPEN_SAMPLES, {"ids": ids, "by": by})
         # Settled now, or settled before and now open again.
         grown += sum(row.open == 0 if by < 0 else -(row.open == by) for row in rows if row.counts)
     return grown
@@ -251,7 +251,7 @@ def _count_samples(connection: Connection, opened: dict[int, int]) -> int:
 
 _OPEN_SAMPLES = (
     update(samples)
-    .where(samples.c.id.in_(bindparam("ids", expanding=True)))
+    .where(among(samples.c.id, "ids"))
     .values(open=samples.c.open + bindparam("by"))
     .returning((samples.c.full & ~samples.c.given_up).label("counts"), samples.c.open)
 )

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Executable, Table, bindparam, select
+from sqlalchemy import Connection, Executable, Table, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from app.store.among import among
 from app.store.clock import database_now
 from app.store.tables import workers
 
@@ -31,10 +32,10 @@ def see_workers(connection: Connection, seen: Sequence[Seen]) -> dict[str, int]:
             for name, one in sorted(by_name.items())  # in one order, so that two batches never lock crosswise
         ],
     )
-    return {row.name: row.id for row in connection.execute(_IDS, {"names": list(by_name)})}
+    return {row.name: row.id for row in connection.execute(_IDS, {"names": by_name})}
 
 
-_IDS = select(workers.c.name, workers.c.id).where(workers.c.name.in_(bindparam("names", expanding=True)))
+_IDS = select(workers.c.name, workers.c.id).where(among(workers.c.name, "names"))
 
 
 def _upsert(insert: Callable[[Table], Any]) -> Executable:

@@ -231,14 +231,3 @@ def test_a_given_up_sample_that_gets_all_its_values_is_in_the_front(database: Da
     assert lab.tell(crash, 2.0).state == "done"
     assert [item.sample for item in front(database, "wing")] == [mass.sample]
     lab.check_counters()
-
-
-def test_more_jobs_than_a_statement_takes_parameters(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    from app.store import samples as store_of_samples
-
-    monkeypatch.setattr(store_of_samples, "MOST_IDS", 3)
-    lab = Lab(database, initial_samples=10, budget=20)
-    lab.plan()
-    stop(database, "wing", cancel_running=False)
-    assert {row["state"] for row in lab.rows(jobs)} == {"superseded"}
-    lab.check_counters()
