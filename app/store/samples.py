@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from app.store.among import among
 from app.store.clock import database_now
@@ -127,10 +126,10 @@ def proposed_by(connection: Connection, step: int) -> list[NewSample]:
         .where(samples.c.step_id == step)
         .order_by(samples.c.id, jobs.c.objective_id)
     )
-    found: dict[int, list[Row[Any]]] = {}
-    for row in connection.execute(query):
-        found.setdefault(row.id, []).append(row)
-    return [NewSample(rows[0].x, tuple(r.objective_id for r in rows), rows[0].full) for rows in found.values()]
+    found: dict[int, list[RowMapping]] = {}
+    for row in connection.execute(query).mappings():
+        found.setdefault(row["id"], []).append(row)
+    return [NewSample(rows[0]["x"], tuple(r["objective_id"] for r in rows), rows[0]["full"]) for rows in found.values()]
 
 
 def jobs_of(connection: Connection, study: int) -> list[tuple[int, int]]:
