@@ -146,7 +146,7 @@ def test_a_wrong_setting_stops_the_start_with_one_sentence(tmp_path: Path, argum
 
 
 def test_serve_warns_of_a_token_that_everybody_knows(tmp_path: Path) -> None:
-    with serving(tmp_path, COUNTERPOISE_ADMIN_TOKENS="demo-token-of-everybody") as (_, process):
+    with serving(tmp_path, "--no-planner", COUNTERPOISE_ADMIN_TOKENS="demo-token-of-everybody") as (_, process):
         process.terminate()
         assert "begins with demo- is public" in process.stderr.read()  # type: ignore[union-attr]
 
