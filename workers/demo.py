@@ -2,8 +2,10 @@
 
 import json
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import yaml
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -19,7 +21,21 @@ from app.store.upgrade import upgrade
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.views import SampleView
 from counterpoise.wire.work import Ask, Job, Tell
-from workers.wing import BOUNDS, OBJECTIVES, UNITS
+from workers.wing.deflection import deflection
+from workers.wing.drag import drag
+from workers.wing.mass import mass
+
+OBJECTIVES: dict[str, Callable[[Mapping[str, float]], float]] = {"mass": mass, "drag": drag, "deflection": deflection}
+UNITS = {
+    "span": "m",
+    "taper": "",
+    "thickness_ratio": "",
+    "skin_thickness": "m",
+    "mass": "kg",
+    "drag": "N",
+    "deflection": "m",
+}
+STUDY = Path(__file__).with_name("wing") / "study.yaml"
 
 
 def run(count: int, as_json: bool) -> None:
@@ -41,14 +57,7 @@ def run(count: int, as_json: bool) -> None:
 
 def plan(database: Database, count: int) -> None:
     """A study whose budget is its initial design, planned as a planner does."""
-    spec = {
-        "name": "demo",
-        "variables": [{"name": name, "low": low, "high": high} for name, (low, high) in BOUNDS.items()],
-        "objectives": [{"name": name} for name in OBJECTIVES],
-        "budget": count,
-        "initial_samples": count,
-        "seed": 1,
-    }
+    spec = {**yaml.safe_load(STUDY.read_text()), "name": "demo", "budget": count, "initial_samples": count}
     create(database, parse_specification(spec), lease_s=60.0)
     step = database.write(lambda connection: claim(connection, for_s=60.0))
     assert step is not None  # noqa: S101  (a new study's design is due)

@@ -20,6 +20,7 @@ def demo(
     Example: [bold]counterpoise demo --samples 12[/bold]
     """
     require("sqlalchemy", "The server, which the demo runs,", "server")
+    require("skfem", "What the demo simulates", "demo")
     from workers.demo import run
 
     run(samples, as_json)

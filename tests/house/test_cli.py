@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from benchmarks.cli import bench
 from counterpoise import __version__
 from counterpoise.cli import app
+from workers.wing.mass import mass
 
 COUNTERPOISE = Path(sys.executable).with_name("counterpoise")
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERPOISE_")}
@@ -177,4 +178,4 @@ def test_demo_evaluates_a_design(tmp_path: Path) -> None:
     rows = json.loads(run("demo", "--samples", "3", "--json", cwd=tmp_path).stdout)
     assert [row["sample"] for row in rows] == [1, 2, 3]
     for row in rows:
-        assert row["mass"] == pytest.approx(2 * row["span"] * row["chord"] * row["skin"] * 1600)
+        assert row["mass"] == pytest.approx(mass(row))
