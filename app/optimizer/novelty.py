@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 import numpy as np
-from scipy.spatial.distance import cdist
+from scipy.spatial import KDTree
 
-from app.optimizer.arrays import Bools, Floats
+from app.optimizer.arrays import Bools, Floats, Ints
 
 TOLERANCE = 1e-6  # max-norm in the unit cube: nearer than this is the same point
 
@@ -15,11 +15,15 @@ S = TypeVar("S")
 
 def is_new(X: Floats, known: Floats, tolerance: float = TOLERANCE) -> Bools:
     """Which rows of X (n, d) are neither known (k, d) nor the same as an earlier row that is new."""
-    new = _far(X, known, tolerance)
+    _, first = np.unique(X, axis=0, return_index=True)  # so that copies, of which there may be many, cost nothing
+    new = np.zeros(len(X), dtype=np.bool_)
+    new[first] = True
+    new[new] = _near(X[new], KDTree(known), tolerance) == 0
     candidates = np.flatnonzero(new)
-    near = cdist(X[candidates], X[candidates], "chebyshev") <= tolerance  # (c, c)
-    for i in np.flatnonzero(np.tril(near, -1).any(axis=1)):
-        new[candidates[i]] = not (near[i, :i] & new[candidates[:i]]).any()
+    tree = KDTree(X[candidates])
+    for i in np.flatnonzero(_near(X[candidates], tree, tolerance) > 1):
+        near = candidates[tree.query_ball_point(X[candidates[i]], tolerance, p=np.inf)]
+        new[candidates[i]] = not new[near[near < candidates[i]]].any()
     return new
 
 
@@ -29,8 +33,10 @@ def take_new(sources: Iterable[tuple[S, Floats]], count: int, known: Floats) -> 
     names: list[S] = []
     if count <= 0:
         return chosen, ()
+    tree = KDTree(known)
     for name, X in sources:
-        fresh = X[is_new(X, np.vstack([known, chosen]))][: count - len(chosen)]
+        unknown = X[_near(X, tree, TOLERANCE) == 0]
+        fresh = unknown[is_new(unknown, chosen)][: count - len(chosen)]
         chosen = np.vstack([chosen, fresh])
         names += [name] * len(fresh)
         if len(chosen) >= count:
@@ -38,7 +44,6 @@ def take_new(sources: Iterable[tuple[S, Floats]], count: int, known: Floats) -> 
     return chosen, tuple(names)
 
 
-def _far(X: Floats, known: Floats, tolerance: float) -> Bools:
-    if len(X) == 0 or len(known) == 0:
-        return np.ones(len(X), dtype=np.bool_)
-    return np.asarray(cdist(X, known, "chebyshev").min(axis=1) > tolerance, dtype=np.bool_)
+def _near(X: Floats, tree: KDTree, tolerance: float) -> Ints:
+    """How many points of the tree are the same as each row of X, (n,)."""
+    return np.asarray(tree.query_ball_point(X, tolerance, p=np.inf, return_length=True), dtype=np.int64)

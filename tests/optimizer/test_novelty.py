@@ -1,3 +1,4 @@
+import tracemalloc
 from collections.abc import Iterator
 
 import numpy as np
@@ -46,3 +47,22 @@ def test_nothing_is_asked_for_nothing() -> None:
     X, names = take_new([("a", np.ones((1, 3)))], 0, np.zeros((2, 3)))
     assert X.shape == (0, 3)
     assert names == ()
+
+
+def test_fifty_thousand_points_need_no_table_of_all_pairs() -> None:
+    X = np.random.default_rng(0).random((50_000, 3))
+    known = X[::2] + 0.9 * TOLERANCE
+    tracemalloc.start()
+    try:
+        chosen, _ = take_new([("a", np.vstack([X, X[1::1000] - 0.9 * TOLERANCE]))], 50_000, known)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert_array_equal(chosen, X[1::2])
+    assert peak < 50e6  # a table of 25,000 x 25,000 distances has 5e9 bytes
+
+
+def test_many_copies_of_one_point_are_one_point() -> None:
+    X = np.full((20_000, 2), 0.5)
+    X[7] = 0.25
+    assert_array_equal(np.flatnonzero(is_new(X, X[:0])), [0, 7])
