@@ -48,7 +48,7 @@ class Objective:
 class Problem:
     variables: tuple[Variable, ...]
     objectives: tuple[Objective, ...]
-    ratios: tuple[float, ...]  # r_i >= 1, one per objective
+    ratios: tuple[float, ...]  # r_i >= 1, one per objective; a part of an evaluation does not count
     cheap_threshold: float = 1.0
     fixed_cheap: tuple[int, ...] | None = None  # which objectives are cheap, once that is settled; else from the ratios
 
@@ -62,6 +62,8 @@ class Problem:
             raise ValueError(f"{len(self.ratios)} ratios for {self.m} objectives")
         if not all(math.isfinite(r) and r >= 1 for r in self.ratios):
             raise ValueError(f"every ratio must be finite and at least 1, not {self.ratios}")
+        # r_i is rounded down: at 1.9 an objective would count as cheap and get no cheap-only sample.
+        object.__setattr__(self, "ratios", tuple(float(math.floor(r)) for r in self.ratios))
         if self.fixed_cheap is not None and not set(self.fixed_cheap) <= set(range(self.m)):
             raise ValueError(f"cheap objectives {self.fixed_cheap} are not among the {self.m} objectives")
 

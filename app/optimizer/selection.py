@@ -7,7 +7,6 @@
 | FE, FE_max | `settled`, `budget` | the weight of the angle is (FE / FE_max)^2                       |
 """
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -69,7 +68,7 @@ def best_distinct(X: Floats, mu: Floats) -> Ints:
 
 def extra_count(problem: Problem, batch: int, j: int) -> int:
     """u (r_j - 1): how often cheap objective j can be evaluated besides the batch."""
-    return batch * (math.floor(problem.ratios[j]) - 1) if j in problem.cheap else 0
+    return batch * (int(problem.ratios[j]) - 1) if j in problem.cheap else 0
 
 
 def known_points(snapshot: Snapshot, i: int) -> Floats:

@@ -17,6 +17,8 @@ import numpy as np
 
 from app.optimizer.arrays import Floats, Ints
 
+LARGEST = 1e100  # of a value: the squares that models are made of must not overflow
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Data:
@@ -28,8 +30,8 @@ class Data:
     def __post_init__(self) -> None:
         if self.X.ndim != 2 or self.y.shape != (len(self.X),):
             raise ValueError(f"points of shape {self.X.shape} do not fit values of shape {self.y.shape}")
-        if not (np.isfinite(self.X).all() and np.isfinite(self.y).all()):
-            raise ValueError("points and values must be finite")
+        if not (np.isfinite(self.X).all() and _usable(self.y)):
+            raise ValueError(f"points must be finite, values between {-LARGEST:g} and {LARGEST:g}")
 
     def __len__(self) -> int:
         return len(self.y)
@@ -58,8 +60,8 @@ class Snapshot:
     def __post_init__(self) -> None:
         if self.X.ndim != 2 or self.F.ndim != 2 or len(self.X) != len(self.F):
             raise ValueError(f"X of shape {self.X.shape} does not fit F of shape {self.F.shape}")
-        if not (np.isfinite(self.X).all() and np.isfinite(self.F).all()):
-            raise ValueError("X and F must be finite")
+        if not (np.isfinite(self.X).all() and _usable(self.F)):
+            raise ValueError(f"X must be finite, F between {-LARGEST:g} and {LARGEST:g}")
         if self.step < 1 or self.budget < 1 or self.settled < 0 or self.batch < 0:
             raise ValueError("step and budget begin at 1, settled and batch at 0")
         d, m = self.X.shape[1], self.F.shape[1]
@@ -87,3 +89,7 @@ class Snapshot:
             object.__setattr__(self, name, value)
         elif len(given) != len(value):
             raise ValueError(f"{name} has {len(given)} entries for {len(value)} objectives")
+
+
+def _usable(values: Floats) -> bool:
+    return bool((np.abs(values) <= LARGEST).all())

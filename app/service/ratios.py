@@ -23,7 +23,7 @@ def declared_ratios(spec: Specification) -> list[float] | None:
         by_run = from_times({name: objective.evaluation_time_s or 1.0 for name, objective in runs.items()})
     else:
         return None
-    return [min(by_run[o.same_run_as or o.name], spec.max_ratio) for o in spec.objectives]
+    return [_whole(by_run[o.same_run_as or o.name], spec) for o in spec.objectives]
 
 
 def current_ratios(connection: Connection, study: Row[Any], rows: Sequence[Row[Any]]) -> list[float]:
@@ -37,7 +37,12 @@ def current_ratios(connection: Connection, study: Row[Any], rows: Sequence[Row[A
     if any(len(found) < ENOUGH for found in durations.values()):
         return [1.0] * len(rows)
     by_run = from_times({row.id: max(statistics.median(durations[row.id]), 1e-6) for row in runs})
-    return [min(by_run[row.same_run_as or row.id], spec.max_ratio) for row in rows]
+    return [_whole(by_run[row.same_run_as or row.id], spec) for row in rows]
+
+
+def _whole(ratio: float, spec: Specification) -> float:
+    """A part of an evaluation cannot be asked for: 1.9, or a `max_ratio` of 1.9, is 1, and its objective not cheap."""
+    return float(math.floor(min(ratio, spec.max_ratio)))
 
 
 def from_times(times: dict[Any, float]) -> dict[Any, float]:

@@ -111,7 +111,7 @@ class Specification(_Part):
         description="how many evaluations of an objective fit into one of the slowest, by name (1 for those left out);"
         " null: from evaluation times",
     )
-    max_ratio: Number = Field(20.0, ge=1, le=1000, description="ratios are cut off here")
+    max_ratio: Number = Field(20.0, ge=1, le=1000, description="ratios are cut off here, and rounded down")
     lease_s: LeaseSeconds | None = Field(None, description="null: the server's default")
     max_attempts: Whole = Field(3, ge=1, le=1000, description="errors after which a job has failed")
     max_losses: Whole = Field(10, ge=1, le=1000, description="expiries and infrastructure faults after which it has")

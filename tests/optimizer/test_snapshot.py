@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from app.optimizer.snapshot import Data, Snapshot
+from app.optimizer.snapshot import LARGEST, Data, Snapshot
+from counterpoise.wire.work import LARGEST as WIRE_LARGEST
 
 
 def snapshot(**changes: object) -> Snapshot:
@@ -27,7 +28,9 @@ def test_what_is_left_out_is_empty_for_every_objective() -> None:
     ("changes", "message"),
     [
         ({"F": np.zeros((3, 3))}, "does not fit"),
-        ({"F": np.full((2, 3), np.nan)}, "finite"),
+        ({"F": np.full((2, 3), np.nan)}, "F between"),
+        ({"F": np.full((2, 3), -1.1e100)}, "F between -1e[+]100 and 1e[+]100"),
+        ({"X": np.full((2, 4), np.inf)}, "X must be finite"),
         ({"step": 0}, "begin at 1"),
         ({"budget": 0}, "begin at 1"),
         ({"batch": -1}, "begin at 1"),
@@ -44,8 +47,16 @@ def test_a_snapshot_that_does_not_fit_together_is_refused(changes: dict[str, obj
         snapshot(**changes)
 
 
-def test_data_need_one_finite_value_per_point() -> None:
+def test_data_need_one_value_per_point_whose_square_does_not_overflow() -> None:
     with pytest.raises(ValueError, match="do not fit"):
         Data(np.zeros((2, 1)), np.zeros(3))
-    with pytest.raises(ValueError, match="finite"):
-        Data(np.zeros((1, 1)), np.array([np.inf]))
+    with pytest.raises(ValueError, match="points must be finite"):
+        Data(np.full((1, 1), np.nan), np.zeros(1))
+    for value in (np.nan, np.inf, 1.1e100):
+        with pytest.raises(ValueError, match="values between"):
+            Data(np.zeros((1, 1)), np.array([value]))
+    assert len(Data(np.zeros((1, 1)), np.array([-LARGEST]))) == 1
+
+
+def test_whatever_may_be_told_may_be_learnt_from() -> None:
+    assert WIRE_LARGEST <= LARGEST

@@ -299,6 +299,17 @@ def test_failures_do_not_stop_a_study(database: Database) -> None:
     lab.check_counters()
 
 
+@pytest.mark.parametrize("changes", [{"ratios": {"mass": 1.9}}, {"ratios": {"mass": 9}, "max_ratio": 1.9}])
+def test_a_part_of_an_evaluation_makes_no_objective_cheap(database: Database, changes: dict[str, Any]) -> None:
+    lab = Lab(database, objectives=[{"name": "mass"}, {"name": "crash"}], **changes)
+    for _ in range(2):
+        lab.plan()
+        for job in lab.ask(most=100):
+            lab.tell(job)
+    assert [(each.cheap, each.ratio) for each in lab.view().objectives] == [(False, 1.0), (False, 1.0)]
+    assert lab.view().phase == "search"
+
+
 @pytest.mark.parametrize("huge", [1e100, -1e100])
 def test_the_largest_values_do_not_stop_a_study(database: Database, huge: float) -> None:
     lab = Lab(database, budget=8)
