@@ -212,7 +212,7 @@ def _print(rows: Iterable[Any], as_json: bool, shown: Callable[[], tuple[Any, ..
             typer.echo(json.dumps(row))
     else:
         # In a file or a pipe 80 columns would break the cells of a table.
-        Console(width=None if sys.stdout.isatty() else 130).print(*shown(), sep="\n")
+        Console(width=None if sys.stdout.isatty() else 145).print(*shown(), sep="\n")
 
 
 def _warn_about_other_code(outcomes: Iterable[Outcome], file: Path) -> None:

@@ -35,8 +35,9 @@ def run(spec: Spec, code: str = "") -> Outcome:
     before = process_time()
     F, seconds = optimise(instance, spec.rc, choose(spec.strategy, spec.settings), spec.seed, spec.budget)
     cpu_s = process_time() - before
-    rest = median(seconds[1:]) if len(seconds) > 1 else 0.0
-    return Outcome(spec, instance.igd_plus(F), round(cpu_s, 3), round(seconds[0], 4), round(rest, 4), code)
+    first, rest = sum(seconds[:1]), seconds[1:]
+    usual, longest = (median(rest), round(max(rest), 4)) if rest else (0.0, None)
+    return Outcome(spec, instance.igd_plus(F), round(cpu_s, 3), round(first, 4), round(usual, 4), code, longest)
 
 
 def choose(name: str, settings: Settings) -> Strategy:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 from typing import Any
 
 from rich.table import Table
@@ -24,6 +24,8 @@ class Row:
     igd_plus: tuple[float, ...]  # one per seed
     seeds: tuple[int, ...]
     cpu_s: float  # mean
+    step_s: float  # median of the runs' medians, each without its first step
+    longest_step_s: float | None  # of all runs that recorded it, first steps apart
 
     @property
     def mean(self) -> float:
@@ -56,6 +58,8 @@ def rows(outcomes: Iterable[Outcome]) -> list[Row]:
             igd_plus=tuple(run.igd_plus for run in runs),
             seeds=tuple(run.spec.seed for run in runs),
             cpu_s=fmean(run.cpu_s for run in runs),
+            step_s=median(run.step_s for run in runs),
+            longest_step_s=max((run.longest_step_s for run in runs if run.longest_step_s is not None), default=None),
         )
         for key, runs in group(outcomes).items()
     ]
@@ -74,6 +78,8 @@ def as_json(row: Row) -> dict[str, Any]:
         "settings": asdict(row.settings),
         "budget": row.budget,
         "cpu_s": round(row.cpu_s, 3),
+        "step_s": row.step_s,
+        "longest_step_s": row.longest_step_s,
         "paper": {peer: asdict(entry) for peer in PEERS if (entry := row.peer(peer))},
         "winner": row.winner,
         "within_sbp_bo": row.within,
@@ -82,13 +88,18 @@ def as_json(row: Row) -> dict[str, Any]:
 
 def table(lines: list[Row]) -> Table:
     shown = Table(title="IGD+ of the nondominated subset of all full samples: mean (standard deviation, runs)")
-    for name in ("problem", "m", "ours", "", *PEERS, "lowest mean", "CPU s"):
+    shown.caption = (
+        "CPU s: of a run, mean; step: after the first, median; max: the longest of these, where it was recorded"
+    )
+    for name in ("problem", "m", "ours", "", *PEERS, "lowest mean", "CPU s", "step", "max"):
         shown.add_column(name, justify="left" if name in ("problem", "lowest mean", "") else "right")
     for row in lines:
         mark = {True: "✓", False: "✗", None: ""}[row.within]
         peers = [_cell(entry.mean, entry.std) if (entry := row.peer(peer)) else "" for peer in PEERS]
         ours = f"{row.mean:.3g} ({row.std:.2g}, {len(row.igd_plus)})"
-        shown.add_row(row.problem, str(row.m), ours, mark, *peers, row.winner, f"{row.cpu_s:.1f}")
+        longest = "" if row.longest_step_s is None else f"{row.longest_step_s:.2f}"
+        times = (f"{row.cpu_s:.1f}", f"{row.step_s:.2f}", longest)
+        shown.add_row(row.problem, str(row.m), ours, mark, *peers, row.winner, *times)
     return shown
 
 

@@ -42,6 +42,7 @@ class Outcome:
     first_step_s: float  # with the frozen models' fits
     step_s: float  # median of the others
     code: str = ""  # fingerprint of the sources that made it
+    longest_step_s: float | None = None  # of the others; runs on file from before it was recorded have none
 
 
 def read(file: Path) -> dict[Spec, Outcome]:

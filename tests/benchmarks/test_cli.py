@@ -26,6 +26,7 @@ def test_paper_runs_in_other_processes_and_is_resumed_from_its_file(
     assert (shown["problem"], shown["m"], shown["rc"], shown["strategy"]) == ("dtlz2", 3, 2, "sbp-bo")
     assert len(shown["igd_plus"]) == 2
     assert shown["mean"] == pytest.approx(sum(shown["igd_plus"]) / 2)
+    assert shown["longest_step_s"] is None  # a budget of 111 has one step, the first
     monkeypatch.setattr(runner, "run", None)  # nothing is run now
     assert json.loads(_invoke(*PAPER, "--results", str(file), "--json")) == shown
     assert f"{shown['mean']:.3g} ({shown['std']:.2g}, 2)" in _invoke(*PAPER, "--results", str(file))  # in one piece

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from app.optimizer.propose import propose
+from benchmarks import protocol
 from benchmarks.problems import problem
 from benchmarks.protocol import SEARCH, begin, choose, generator, optimise, take_step, tell
-from benchmarks.results import Settings
+from benchmarks.results import Settings, Spec
 
 DTLZ2 = problem("dtlz2", 3)
 PAPER = choose("sbp-bo", Settings())
@@ -63,3 +64,16 @@ def test_settings_reach_the_strategy() -> None:
     chosen = choose("bo-aaf", Settings("range", "large", "all"))
     assert (chosen.scaling, chosen.lattice, chosen.keep_extra) == ("range", "large", "all")
     assert (PAPER.scaling, PAPER.lattice, PAPER.keep_extra) == ("paper", "small", "last")
+
+
+def test_a_run_records_its_first_step_apart_from_the_median_and_the_longest_of_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(protocol, "optimise", lambda *_: (DTLZ2.evaluate(np.eye(10)), [9.0, 0.2, 0.7, 0.3]))
+    outcome = protocol.run(Spec("dtlz2", 3, 5, "sbp-bo", 0))
+    assert (outcome.first_step_s, outcome.step_s, outcome.longest_step_s) == (9.0, 0.3, 0.7)
+
+
+def test_a_budget_that_the_design_uses_up_has_no_step() -> None:
+    outcome = protocol.run(Spec("dtlz2", 3, 1, "sbp-bo", 0, budget=20))
+    assert (outcome.first_step_s, outcome.step_s, outcome.longest_step_s) == (0.0, 0.0, None)

@@ -56,6 +56,23 @@ def test_json_has_what_the_issue_asks_for() -> None:
     assert shown["std"] == pytest.approx(0.02 / 2**0.5)
 
 
+def test_the_longest_step_is_that_of_all_runs_that_recorded_it() -> None:
+    runs = [
+        replace(run, step_s=usual, longest_step_s=longest)
+        for run, usual, longest in zip(
+            _outcomes("dtlz2", 3, [0.03] * 3), (0.1, 0.4, 0.2), (0.52, None, 0.31), strict=True
+        )
+    ]
+    (row,) = report.rows(runs)
+    assert (row.step_s, row.longest_step_s) == (0.2, 0.52)
+    assert {"step_s": 0.2, "longest_step_s": 0.52}.items() <= report.as_json(row).items()
+    console = Console(width=160)
+    with console.capture() as capture:
+        console.print(report.table([row]))
+    assert "0.52" in capture.get()
+    assert report.rows(_outcomes("dtlz2", 3, [0.03]))[0].longest_step_s is None
+
+
 def test_the_table_shows_all_four_algorithms() -> None:
     console = Console(width=160)
     with console.capture() as capture:

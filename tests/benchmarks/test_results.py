@@ -1,9 +1,10 @@
 """Finished runs survive a kill, and are not run again."""
 
+import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import psutil
@@ -25,6 +26,15 @@ def test_what_is_appended_is_read(tmp_path: Path) -> None:
     results.append(file, _outcome(0))
     results.append(file, special)
     assert results.read(file) == {SPEC: _outcome(0), special.spec: special}
+
+
+def test_runs_from_before_the_longest_step_was_recorded_are_still_read(tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    old = asdict(_outcome(0))
+    del old["longest_step_s"]
+    file.write_text(json.dumps(old) + "\n")
+    results.append(file, replace(_outcome(1), longest_step_s=0.3))
+    assert [run.longest_step_s for run in results.read(file).values()] == [None, 0.3]
 
 
 def test_a_missing_file_is_empty(tmp_path: Path) -> None:
