@@ -1,5 +1,26 @@
 """Counterpoise for every node: wire shapes, client, worker and command line. Needs no numerical stack."""
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from counterpoise.client import Client as Client
+    from counterpoise.errors import RequestFailed as RequestFailed
+    from counterpoise.worker.returned import Infeasible as Infeasible
+    from counterpoise.worker.returned import Infrastructure as Infrastructure
 
 __version__ = version("counterpoise")
+# Loaded when asked for: a command that needs none of them starts without them.
+HOMES = {
+    "Client": "counterpoise.client",
+    "RequestFailed": "counterpoise.errors",
+    "Infeasible": "counterpoise.worker.returned",
+    "Infrastructure": "counterpoise.worker.returned",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in HOMES:
+        raise AttributeError(f"module 'counterpoise' has no attribute {name!r}")
+    return getattr(import_module(HOMES[name]), name)

@@ -11,9 +11,11 @@ from rich.console import Console
 from rich.text import Text
 
 from counterpoise import __version__
+from counterpoise.client import Client
 from counterpoise.commands.failure import FAILED
 from counterpoise.commands.study import AsJson, Token, Url
-from counterpoise.http import DEFAULT_URL, RequestFailed, Server
+from counterpoise.connection import DEFAULT_URL
+from counterpoise.errors import RequestFailed
 
 Finding = tuple[str, str, str]  # what was looked at; ok, warning or fault; what was found and what to do
 STYLES = {"ok": "green", "warning": "yellow", "fault": "bold red"}
@@ -38,7 +40,7 @@ def doctor(
     """
     findings: list[Finding] = []
     console = Console(highlight=False, soft_wrap=True)
-    for check, status, found in chain(server_findings(Server(url, token)), database_findings(database_url)):
+    for check, status, found in chain(server_findings(url, token), database_findings(database_url)):
         detail = " ".join(found.split())  # one line each
         findings.append((check, status, detail))
         if not as_json:
@@ -49,34 +51,39 @@ def doctor(
         raise typer.Exit(FAILED)
 
 
-def server_findings(server: Server) -> Iterator[Finding]:
+def server_findings(url: str, token: str | None) -> Iterator[Finding]:
     try:
-        server.request("GET", "/readyz")
-        yield "server", "ok", f"{server.url} is ready"
+        client = Client(url, token, retry_s=0)
     except RequestFailed as error:
         yield "server", "fault", str(error)
-        if error.status is None:
-            return  # the other questions would get the same answer
-    yield _version_finding(server)
-    yield from _worker_findings(server)
+        return
+    with client:
+        try:
+            client.check_ready()
+            yield "server", "ok", f"{client.url} is ready"
+        except RequestFailed as error:
+            yield "server", "fault", str(error)
+            if error.status is None:
+                return  # the other questions would get the same answer
+        yield _version_finding(client)
+        yield from _worker_findings(client)
 
 
-def _version_finding(server: Server) -> Finding:
+def _version_finding(client: Client) -> Finding:
     try:
-        about = server.request("GET", "/openapi.json").body["info"]
-        title, theirs = about["title"], about["version"]
-    except (RequestFailed, LookupError, TypeError):
-        return "version", "warning", f"{server.url} does not say its version; is it a Counterpoise server?"
+        title, theirs = client.about()
+    except RequestFailed:
+        return "version", "warning", f"{client.url} does not say its version; is it a Counterpoise server?"
     if title != "Counterpoise":
-        return "version", "fault", f"{server.url} is {title!r}, not a Counterpoise server; set COUNTERPOISE_URL"
+        return "version", "fault", f"{client.url} is {title!r}, not a Counterpoise server; set COUNTERPOISE_URL"
     if theirs != __version__:
         return "version", "warning", f"the server has {theirs}, this is {__version__}; install the same version here"
     return "version", "ok", f"{theirs}, the same as here"
 
 
-def _worker_findings(server: Server) -> Iterator[Finding]:
+def _worker_findings(client: Client) -> Iterator[Finding]:
     try:
-        workers = list(server.items("/workers"))
+        workers = list(client.workers())
     except RequestFailed as error:
         if error.status == 401:
             yield "token", "fault", str(error)
@@ -85,12 +92,12 @@ def _worker_findings(server: Server) -> Iterator[Finding]:
         else:
             yield "workers", "fault", str(error)
         return
-    yield "token", "ok", "accepted" if server.token else "none given, and none is needed"
+    yield "token", "ok", "accepted" if client.has_token else "none given, and none is needed"
     if not workers:
         yield "workers", "warning", "none has asked for jobs yet; studies wait until one does"
         return
-    busy = sum(1 for worker in workers if worker.get("jobs"))
-    last = max(str(worker.get("last_seen_at")) for worker in workers)
+    busy = sum(1 for worker in workers if worker.jobs)
+    last = max(worker.last_seen_at for worker in workers)
     yield "workers", "ok", f"{len(workers)} seen, the last at {last}; {busy} of them with jobs now"
 
 

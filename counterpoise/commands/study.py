@@ -1,20 +1,22 @@
 """The commands `study …`: what engineers do with studies, over HTTP."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from rich.console import Console
 
+from counterpoise.client import Client
 from counterpoise.commands.failure import WRONG_USAGE, fail
 from counterpoise.commands.specification_file import read_specification
 from counterpoise.commands.study_tables import front_table, studies_table, study_panel
-from counterpoise.http import DEFAULT_URL, RequestFailed, Server
+from counterpoise.connection import DEFAULT_URL
+from counterpoise.errors import RequestFailed
 from counterpoise.wire.specification import NAME_RULE, Name, SpecificationInvalid, parse_specification
-from counterpoise.wire.views import FrontItem, Retried, StudySummary, StudyView
+from counterpoise.wire.views import StudyView
 
 study = typer.Typer(help="Create, watch and steer studies.", no_args_is_help=True, rich_markup_mode="rich")
 
@@ -55,15 +57,13 @@ def create(
     except SpecificationInvalid as error:
         faults = "".join(f"\n  {fault.pointer}: {fault.detail}" for fault in error.faults)
         fail(f"{file} is not a valid specification:{faults}", WRONG_USAGE)
-    with _failing():
-        # As it was written: what it leaves out is the server's to fill in.
-        answer = Server(url, token).request("POST", "/studies", json=raw)
+    with connected(url, token) as client:
+        found = client.create_study(raw)  # as it was written: what it leaves out is the server's to fill in
     if as_json:
-        _print_json(answer.body)
+        print_json(found.model_dump(exclude={"new"}))
     else:
-        name = _view(StudyView, answer.body).name
-        new = "created" if answer.status == 201 else "was there already, with the same specification"
-        _console().print(f"study {name} {new}; watch it with: counterpoise study show {name}")
+        new = "created" if found.new else "was there already, with the same specification"
+        _console().print(f"study {found.name} {new}; watch it with: counterpoise study show {found.name}")
 
 
 @study.command("list")
@@ -72,14 +72,14 @@ def list_(url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) 
 
     Example: [bold]counterpoise study list[/bold]
     """
-    with _failing():
-        studies = list(Server(url, token).items("/studies"))
+    with connected(url, token) as client:
+        studies = list(client.studies())
     if as_json:
-        _print_json({"items": studies, "next": None})
+        _print_items(studies)
     elif not studies:
         _console().print("no studies yet; create one with: counterpoise study create FILE")
     else:
-        _console().print(studies_table([_view(StudySummary, item) for item in studies]))
+        _console().print(studies_table(studies))
 
 
 @study.command()
@@ -88,11 +88,12 @@ def show(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json: 
 
     Example: [bold]counterpoise study show wing[/bold]
     """
-    body = _request(url, token, "GET", f"/studies/{name}")
+    with connected(url, token) as client:
+        found = client.study(name)
     if as_json:
-        _print_json(body)
+        print_json(found.model_dump())
     else:
-        _console().print(study_panel(_view(StudyView, body)))
+        _console().print(study_panel(found))
 
 
 @study.command()
@@ -101,7 +102,8 @@ def pause(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json:
 
     Example: [bold]counterpoise study pause wing[/bold]
     """
-    _print_state(_request(url, token, "POST", f"/studies/{name}/pause"), as_json)
+    with connected(url, token) as client:
+        _print_state(client.pause(name), as_json)
 
 
 @study.command()
@@ -110,7 +112,8 @@ def resume(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json
 
     Example: [bold]counterpoise study resume wing[/bold]
     """
-    _print_state(_request(url, token, "POST", f"/studies/{name}/resume"), as_json)
+    with connected(url, token) as client:
+        _print_state(client.resume(name), as_json)
 
 
 @study.command()
@@ -127,8 +130,8 @@ def stop(
 
     Example: [bold]counterpoise study stop wing --cancel-running[/bold]
     """
-    body = _request(url, token, "POST", f"/studies/{name}/stop", {"cancel_running": cancel_running})
-    _print_state(body, as_json)
+    with connected(url, token) as client:
+        _print_state(client.stop(name, cancel_running=cancel_running), as_json)
 
 
 @study.command()
@@ -143,7 +146,8 @@ def extend(
 
     Example: [bold]counterpoise study extend wing 120[/bold]
     """
-    _print_state(_request(url, token, "POST", f"/studies/{name}/extend", {"budget": budget}), as_json)
+    with connected(url, token) as client:
+        _print_state(client.extend(name, budget), as_json)
 
 
 @study.command()
@@ -160,11 +164,11 @@ def retry(
 
     Example: [bold]counterpoise study retry wing --objective stiffness[/bold]
     """
-    body = _request(url, token, "POST", f"/studies/{name}/retry", {"objectives": objective or None})
+    with connected(url, token) as client:
+        jobs = client.retry(name, objective or None)
     if as_json:
-        _print_json(body)
+        print_json({"jobs": jobs})
     else:
-        jobs = _view(Retried, body).jobs
         _console().print(f"study {name}: {jobs} failed job{' is' if jobs == 1 else 's are'} ready again")
 
 
@@ -174,14 +178,14 @@ def front(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json:
 
     Example: [bold]counterpoise study front wing --json[/bold]
     """
-    with _failing():
-        items = list(Server(url, token).items(f"/studies/{name}/front"))
+    with connected(url, token) as client:
+        items = client.front(name)
     if as_json:
-        _print_json({"items": items, "next": None})
+        _print_items(items)
     elif not items:
         _console().print(f"study {name} has no front yet: no sample is evaluated on every objective")
     else:
-        _console().print(front_table([_view(FrontItem, item) for item in items]))
+        _console().print(front_table(items))
 
 
 @study.command()
@@ -197,39 +201,25 @@ def delete(
 
     Example: [bold]counterpoise study delete wing --yes[/bold]
     """
-    if not yes:
-        found = _view(StudyView, _request(url, token, "GET", f"/studies/{name}"))
-        lost = f"{found.evaluated_full} evaluated full samples"
-        typer.confirm(f"Delete study {name} with {lost}? It cannot be undone", abort=True, err=True)
-    with _failing():
-        Server(url, token).request("DELETE", f"/studies/{name}", params={"force": "true" if force else "false"})
+    with connected(url, token) as client:
+        if not yes:
+            lost = f"{client.study(name).evaluated_full} evaluated full samples"
+            typer.confirm(f"Delete study {name} with {lost}? It cannot be undone", abort=True, err=True)
+        client.delete(name, force=force)
     if as_json:
-        _print_json({"deleted": name})
+        print_json({"deleted": name})
     else:
         _console().print(f"study {name} deleted")
 
 
-Shape = TypeVar("Shape", bound=BaseModel)
-
-
-def _view(shape: type[Shape], body: Any) -> Shape:
-    try:
-        return shape.model_validate(body)
-    except ValidationError:
-        fail("the server's answer is not what this version expects; compare versions with: counterpoise doctor")
-
-
 @contextmanager
-def _failing() -> Iterator[None]:
+def connected(url: str, token: str | None) -> Iterator[Client]:
+    """A client whose failures end the command; a person sees at once that the server is away."""
     try:
-        yield
+        with Client(url, token, retry_s=0) as client:
+            yield client
     except RequestFailed as error:
         fail(str(error))
-
-
-def _request(url: str, token: str | None, method: str, path: str, body: object = None) -> Any:
-    with _failing():
-        return Server(url, token).request(method, path, json=body).body
 
 
 def _console() -> Console:
@@ -239,14 +229,17 @@ def _console() -> Console:
     return console
 
 
-def _print_json(body: Any) -> None:
+def print_json(body: Any) -> None:
     typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
 
 
-def _print_state(body: Any, as_json: bool) -> None:
+def _print_items(items: Sequence[BaseModel]) -> None:
+    print_json({"items": [item.model_dump() for item in items], "next": None})
+
+
+def _print_state(found: StudyView, as_json: bool) -> None:
     if as_json:
-        _print_json(body)
+        print_json(found.model_dump())
     else:
-        found = _view(StudyView, body)
         full = f"{found.evaluated_full} of {found.budget} full samples evaluated"
         _console().print(f"study {found.name}: {found.phase}, {found.state}; {full}")

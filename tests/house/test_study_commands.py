@@ -22,7 +22,7 @@ from counterpoise.cli import app
 from counterpoise.commands.study_tables import study_panel
 from counterpoise.wire.problems import Fault, Problem
 from counterpoise.wire.specification import EXAMPLE
-from counterpoise.wire.views import FrontItem, Hypervolume, ObjectiveView, Retried, StudyView, WorkerView
+from counterpoise.wire.views import FrontItem, Hypervolume, ObjectiveView, Retried, StudySummary, StudyView, WorkerView
 
 TOKEN = "0123456789abcdef"
 COMMANDS = ["create", "list", "show", "pause", "resume", "stop", "extend", "retry", "front", "delete"]
@@ -262,7 +262,7 @@ def test_list_follows_the_pages(run: Run, server: Fake) -> None:
     second = STUDY.model_copy(update={"name": "tail", "state": "paused"})
     server.answers |= {
         "GET /studies": page(STUDY, following="a b"),
-        "GET /studies?cursor=a+b": page(second),
+        "GET /studies?limit=1000&cursor=a+b": page(second),
     }
     result = run("study", "list")
     assert result.exit_code == 0
@@ -272,7 +272,8 @@ def test_list_follows_the_pages(run: Run, server: Fake) -> None:
         ["tail", "search", "paused", "7", "33", "60", STUDY.created_at],
     ]
     listed = json.loads(run("study", "list", "--json").stdout)
-    assert listed == {"items": [STUDY.model_dump(), second.model_dump()], "next": None}
+    summaries = [StudySummary(**each.model_dump()).model_dump() for each in (STUDY, second)]
+    assert listed == {"items": summaries, "next": None}
 
 
 def test_list_without_studies_says_how_to_make_one(run: Run, server: Fake) -> None:
@@ -316,7 +317,7 @@ def test_show_a_healthy_young_study(run: Run, server: Fake) -> None:
 def test_front_in_a_pipe_loses_no_column(run: Run, server: Fake) -> None:
     server.answers |= {
         "GET /studies/wing/front": page(*FRONT[:2], following="2"),
-        "GET /studies/wing/front?cursor=2": page(FRONT[2]),
+        "GET /studies/wing/front?limit=1000&cursor=2": page(FRONT[2]),
     }
     lines = [line.split() for line in run("study", "front", "wing").stdout.splitlines() if line.strip()]
     # An objective and a variable may have the same name.
@@ -434,7 +435,7 @@ def test_a_proxy_for_the_world_is_not_asked_for_loopback(run: Run, server: Fake)
     ("answer", "says"),
     [
         ((200, b"<html>"), "did not answer with JSON; is it a Counterpoise server?"),
-        ((200, [1]), "did not answer with a list; is it a Counterpoise server?"),
+        ((200, [1]), "is not what this version expects; is it a Counterpoise server?"),
         ((502, b"<html>"), "answered 502 Bad Gateway; is COUNTERPOISE_URL right?"),
         ((307, b""), "answered 307 Temporary Redirect"),
         ((200, {"items": [{"name": 3}], "next": None}), "compare versions with: counterpoise doctor"),
