@@ -15,12 +15,12 @@ from app.optimizer.acquisition import Scaling
 from app.optimizer.lattice import Lattice
 from app.optimizer.strategy import STRATEGIES
 from app.optimizer.training import KeepExtra
+from app.simulation.pools import Pool
 from benchmarks import comparison, report, runner, service_report
 from benchmarks import gp as gp_benchmark
 from benchmarks import service as service_benchmark
 from benchmarks import step as step_benchmark
 from benchmarks import store as store_benchmark
-from benchmarks.pools import Pool
 from benchmarks.problems import NAMES, problem
 from benchmarks.results import Outcome, Settings, Spec
 

@@ -7,11 +7,12 @@ from typing import Any
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
-from benchmarks.pools import Pool
+from app.simulation.pools import Pool
+from app.simulation.study import Report
 from benchmarks.problems import Instance
 from benchmarks.protocol import choose
 from benchmarks.results import Settings
-from benchmarks.simulation import Report, ratios, simulate
+from benchmarks.simulation import ratios, reached, simulate
 
 MODES = {"asynchronous": False, "everybody waits": True}
 
@@ -43,14 +44,14 @@ def as_json(instance: Instance, pools: tuple[Pool, ...], seed: int, reports: dic
             "seed": seed,
             "mode": mode,
             "makespan": report.makespan,
-            "igd_plus": report.igd_plus,
+            "igd_plus": report.score,
             "steps": report.steps,
             "failed_jobs": report.failed,
             "pools": [
                 asdict(pool) | {"ratio": ratio, "busy": busy, "idle": 1.0 - busy, "evaluations": count}
                 for pool, ratio, busy, count in zip(pools, ratios(pools), report.busy, report.evaluations, strict=True)
             ],
-            "reached_waiting_igd_plus_at": report.reached(reports["everybody waits"].igd_plus),
+            "reached_waiting_igd_plus_at": reached(report, reports["everybody waits"].score),
         }
         for mode, report in reports.items()
     ]

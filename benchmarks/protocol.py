@@ -3,7 +3,6 @@
 D = (X, F) full samples · D_j^c' what the stream of cheap objective j found · FE = len(X)
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from statistics import median
 from time import process_time
@@ -14,20 +13,17 @@ from numpy.typing import NDArray
 from app.optimizer.design import initial_design
 from app.optimizer.ensemble import Truth
 from app.optimizer.ga import next_generation
-from app.optimizer.gp import Kriging
 from app.optimizer.problem import Problem
 from app.optimizer.proposal import Proposal
-from app.optimizer.propose import fit_models, search, select
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.stepping import LAMBDA
 from app.optimizer.strategy import STRATEGIES, Strategy
+from app.simulation.steps import DESIGN, SEARCH, STREAM, Frozen, generator, take_step, thetas
 from benchmarks.problems import Instance, problem
 from benchmarks.results import Outcome, Settings, Spec
 
 Array = NDArray[np.float64]
-Frozen = tuple[Kriging | None, ...]
 BATCH = 3  # u
-DESIGN, STREAM, SEARCH = 0, 1, 2  # kinds of step, which seed its generator together with objective and number
 
 
 def run(spec: Spec, code: str = "") -> Outcome:
@@ -42,10 +38,6 @@ def run(spec: Spec, code: str = "") -> Outcome:
 
 def choose(name: str, settings: Settings) -> Strategy:
     return replace(STRATEGIES[name], scaling=settings.scaling, lattice=settings.lattice, keep_extra=settings.keep_extra)
-
-
-def generator(seed: int, kind: int, objective: int, number: int) -> np.random.Generator:
-    return np.random.default_rng([seed, kind, objective, number])
 
 
 def optimise(
@@ -74,20 +66,6 @@ def begin(instance: Instance, rc: int, seed: int, budget: int = 300) -> tuple[Pr
     return declared, Snapshot(1, len(X), budget, min(BATCH, budget - len(X)), X, F, frozen=frozen)
 
 
-def take_step(
-    declared: Problem,
-    snapshot: Snapshot,
-    strategy: Strategy,
-    rng: np.random.Generator,
-    frozen: Frozen,
-    truth: Mapping[int, Truth] | None = None,
-) -> tuple[Proposal, Frozen]:
-    """`propose` by its parts, so that the frozen models, which never change, are at hand for the step after."""
-    models = fit_models(declared, snapshot, strategy, rng, truth=truth, frozen=frozen)
-    proposal = select(declared, snapshot, strategy, models, search(declared, strategy, models, rng), rng)
-    return proposal, tuple(surrogate.frozen for surrogate in models.surrogates)
-
-
 def tell(instance: Instance, snapshot: Snapshot, proposal: Proposal) -> Snapshot:
     """The snapshot of the step after, once all that was proposed has been evaluated."""
     X, F = np.vstack([snapshot.X, proposal.full]), np.vstack([snapshot.F, instance.evaluate(proposal.full)])
@@ -108,15 +86,6 @@ def tell(instance: Instance, snapshot: Snapshot, proposal: Proposal) -> Snapshot
         extra_steps=tuple(steps),
         theta=theta,
         frozen_theta=frozen_theta,
-    )
-
-
-def thetas(proposal: Proposal) -> tuple[tuple[Array | None, ...], tuple[Array | None, ...]]:
-    """The hyperparameters that a step hands to the next: of its models, and of the frozen ones."""
-    models = proposal.diagnostics.models
-    return (
-        tuple(None if model is None else np.array(model.theta) for model in models),
-        tuple(np.array(theta) if (theta := model and model.frozen_theta) else None for model in models),
     )
 
 

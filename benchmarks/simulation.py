@@ -1,45 +1,13 @@
-"""A study with heterogeneous workers in virtual time, driven by the rules that drive the service.
-
-`due` says what happens next and `propose` what to evaluate; planning itself takes no virtual time.
-"""
+"""The test problems with heterogeneous workers in virtual time."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from math import nan
 
-import numpy as np
-from numpy.typing import NDArray
-
-from app.optimizer.arrays import Ints
-from app.optimizer.design import initial_design
-from app.optimizer.ga import next_generation
-from app.optimizer.problem import Problem
-from app.optimizer.snapshot import Data, Snapshot
-from app.optimizer.stepping import Finish, Generation, Nothing, Pointless, Progress, Step, Stream, due, supersedes
 from app.optimizer.strategy import Strategy
 from app.service.ratios import from_times
-from benchmarks.pools import Floor, Job, Pool
+from app.simulation import study
+from app.simulation.pools import Pool
+from app.simulation.study import Report
 from benchmarks.problems import Instance
-from benchmarks.protocol import BATCH, DESIGN, SEARCH, STREAM, Frozen, generator, take_step, thetas
-from benchmarks.samples import Samples
-
-Array = NDArray[np.float64]
-WORKERS = 3  # kind of generator: durations and failures
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    makespan: float
-    busy: tuple[float, ...]  # share of each pool's worker time until the makespan
-    evaluations: tuple[int, ...]  # values told per objective
-    failed: int  # jobs failed for good
-    steps: int
-    igd_plus: float
-    history: tuple[tuple[float, float], ...]  # (virtual time, IGD+) at every step and at the end
-
-    def reached(self, igd_plus: float) -> float | None:
-        """When the front was first at least as good."""
-        return next((time for time, score in self.history if score <= igd_plus), None)
 
 
 def ratios(pools: Iterable[Pool]) -> tuple[float, ...]:
@@ -57,164 +25,20 @@ def simulate(
     n: int | None = None,
     budget: int = 300,
 ) -> Report:
-    """With `wait`, r = 1 for all: every worker waits for the slowest objective, and nothing is evaluated apart."""
-    if len(pools) != instance.m:
-        raise ValueError(f"{instance.name} has {instance.m} objectives, there are {len(pools)} pools")
+    """Scored by IGD+. With `wait`, r = 1 for all: everybody waits for the slowest, nothing is evaluated apart."""
     problem = instance.declare((1.0,) * instance.m if wait else ratios(pools))
-    study = Study(
-        instance,
+    return study.simulate(
         problem,
+        lambda x, j: float(instance.evaluate(x[None])[0, j]),
+        instance.igd_plus,
+        pools,
         strategy,
-        Floor(pools, generator(seed, WORKERS, 0, 0)),
         seed,
-        min(n or instance.n, budget),
-        budget,
+        n=n or instance.n,
+        budget=budget,
     )
-    return study.run()
 
 
-@dataclass(slots=True)
-class Study:
-    instance: Instance
-    problem: Problem
-    strategy: Strategy
-    floor: Floor
-    seed: int
-    n: int
-    budget: int
-    samples: Samples = field(init=False)
-    step: int = 0
-    finished: bool = False
-    generations: dict[int, int] = field(init=False)
-    frozen: list[list[int]] = field(init=False)  # samples of each frozen data set
-    told_in: dict[tuple[int, int], int] = field(default_factory=dict)  # (sample, objective): the step at that time
-    models: Frozen = ()
-    theta: tuple[Array | None, ...] = ()
-    frozen_theta: tuple[Array | None, ...] = ()
-    history: list[tuple[float, float]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.samples = Samples(self.problem.d, self.problem.m)
-        self.generations = dict.fromkeys(self.problem.cheap, 0)
-        self.frozen = [[] for _ in range(self.problem.m)]
-
-    def run(self) -> Report:
-        design = initial_design(self.problem, self.n, generator(self.seed, DESIGN, 0, 0))
-        self._plan(design, range(self.problem.m), full=True)
-        while not self.finished and (job := self.floor.finish()):
-            if job.state in ("done", "failed"):
-                self.told_in[job.sample, job.objective] = self.step
-                self.samples.settle(job, self._evaluate(job) if job.state == "done" else None)
-                self._decide()
-        return self._report()
-
-    def _evaluate(self, job: Job) -> float:
-        return float(self.instance.evaluate(self.samples.all[job.sample].x[None])[0, job.objective])
-
-    def _decide(self) -> None:
-        """Applies what is due until nothing is."""
-        while not isinstance(decision := due(self._progress()), Nothing):
-            pointless = supersedes(decision)
-            if pointless is not Pointless.NONE:
-                self.samples.supersede(full_too=pointless is Pointless.ALL)
-            match decision:
-                case Generation(objective, number, size):
-                    self._breed(objective, number, size)
-                case Step(number, size):
-                    self._search(number, size)
-                case Finish():
-                    self.finished = True
-                    self._score()
-
-    def _progress(self) -> Progress:
-        streams = tuple(self._stream(j) for j in self.problem.cheap) if self.step == 0 else ()
-        return Progress(
-            phase="finished" if self.finished else "search" if self.step else "initial",
-            n=self.n,
-            budget=self.budget,
-            planned=len(self.samples.full()),
-            unsettled_full=self.samples.unsettled_full,
-            step=self.step,
-            batch=BATCH,
-            ratios=self.problem.ratios,
-            cheap=self.problem.cheap,
-            streams=streams,
-        )
-
-    def _stream(self, j: int) -> Stream:
-        generation = self.generations[j]
-        unsettled = self.samples.unsettled_jobs.get((j, generation == 0), 0)
-        return Stream(j, generation, len(self.samples.asked(j)), unsettled)
-
-    def _breed(self, j: int, number: int, size: int) -> None:
-        told = self.samples.told(j)
-        X = next_generation(
-            self.problem,
-            self.samples.data(told, j),
-            np.array(told),
-            size,
-            generator(self.seed, STREAM, j, number),
-            self.samples.points(self.samples.asked(j)),
-        )
-        self._plan(X, [j], full=False)
-        self.generations[j] = number
-
-    def _search(self, number: int, size: int) -> None:
-        self._score()
-        if self.step == 0:
-            self.frozen = [self.samples.told(j) if j in self.problem.cheap else [] for j in range(self.problem.m)]
-        rng = generator(self.seed, SEARCH, 0, number)
-        proposal, self.models = take_step(self.problem, self._snapshot(number, size), self.strategy, rng, self.models)
-        self.theta, self.frozen_theta = thetas(proposal)
-        self.step = number
-        self._plan(proposal.full, range(self.problem.m), full=True)
-        for j, X in enumerate(proposal.cheap):
-            self._plan(X, [j], full=False)
-
-    def _snapshot(self, number: int, size: int) -> Snapshot:
-        samples, objectives = self.samples, range(self.problem.m)
-        full, complete = samples.full(), samples.complete()
-        partial = [sorted(set(full).intersection(samples.told(j)).difference(complete)) for j in objectives]
-        extra = [sorted(set(samples.told(j)).difference(full, self.frozen[j])) for j in objectives]
-        return Snapshot(
-            number,
-            len(full),
-            self.budget,
-            size,
-            samples.points(complete),
-            samples.values(complete),
-            partial=tuple(samples.data(partial[j], j) for j in objectives),
-            extra=tuple(samples.data(extra[j], j) for j in objectives),
-            extra_steps=tuple(self._extra_steps(extra[j], j) for j in objectives),
-            frozen=tuple(self._frozen(j) for j in objectives),
-            taken=tuple(samples.points(samples.asked(j)) for j in objectives),
-            theta=self.theta,
-            frozen_theta=self.frozen_theta,
-        )
-
-    def _extra_steps(self, ids: list[int], j: int) -> Ints:
-        """The step that asked for each; for a stream's late value, the one in which it came."""
-        return np.array([self.samples.all[i].step or self.told_in[i, j] for i in ids], dtype=np.int64)
-
-    def _frozen(self, j: int) -> Data | None:
-        return self.samples.data(self.frozen[j], j) if self.frozen[j] else None
-
-    def _plan(self, X: Array, objectives: Iterable[int], *, full: bool) -> None:
-        for job in self.samples.add(X, objectives, full=full, step=self.step):
-            self.floor.add(job)
-
-    def _score(self) -> None:
-        if complete := self.samples.complete():
-            self.history.append((self.floor.now, self.instance.igd_plus(self.samples.values(complete))))
-
-    def _report(self) -> Report:
-        jobs = [job for sample in self.samples.all for job in sample.jobs.values()]
-        return Report(
-            self.floor.now,
-            self.floor.busy_share(),
-            tuple(sum(job.state == "done" and job.objective == j for job in jobs) for j in range(self.problem.m)),
-            sum(job.state == "failed" for job in jobs),
-            self.step,
-            self.history[-1][1] if self.history else nan,  # not one complete sample
-            tuple(self.history),
-        )
+def reached(report: Report, igd_plus: float) -> float | None:
+    """When the front was first at least as good."""
+    return next((time for time, score in report.history if score <= igd_plus), None)

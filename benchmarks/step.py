@@ -24,8 +24,9 @@ from app.optimizer.proposal import Proposal
 from app.optimizer.propose import fit_models, search, select
 from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategy import Strategy
+from app.simulation.steps import SEARCH, Frozen, generator
 from benchmarks.problems import problem
-from benchmarks.protocol import SEARCH, Frozen, begin, choose, generator, tell
+from benchmarks.protocol import begin, choose, tell
 from benchmarks.results import Settings
 
 Row = dict[str, Any]

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from app.optimizer.propose import propose
+from app.simulation.steps import SEARCH, generator, take_step
 from benchmarks import protocol
 from benchmarks.problems import problem
-from benchmarks.protocol import SEARCH, begin, choose, generator, optimise, take_step, tell
+from benchmarks.protocol import begin, choose, optimise, tell
 from benchmarks.results import Settings, Spec
 
 DTLZ2 = problem("dtlz2", 3)

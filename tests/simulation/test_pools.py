@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.pools import Floor, Job, Pool
+from app.simulation.pools import Floor, Job, Pool
 
 
 def _floor(*pools: Pool, seed: int = 0) -> Floor:

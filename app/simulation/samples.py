@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.optimizer.snapshot import Data
-from benchmarks.pools import Job
+from app.simulation.pools import Job
 
 Array = NDArray[np.float64]
 

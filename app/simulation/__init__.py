@@ -1,0 +1,1 @@
+"""Studies in virtual time: the same rules, workers that only pretend to take their time."""
