@@ -1,4 +1,4 @@
-"""Objectives that are commands: each job in a folder and a process group of its own, under a guardian."""
+"""Objectives that are commands: each job in a folder and a process group of its own, under a supervisor."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from typing import IO, Any, Literal, cast
 
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.work import Failure, FailureKind, Job
-from counterpoise.worker import guardian
+from counterpoise.worker import supervisor
 from counterpoise.worker.evaluator import Outcome, Running, failed, outcome_of
 from counterpoise.worker.job_folder import FILES, STDERR, STDOUT, JobFolder, ResultsUnusable
 
@@ -48,7 +48,7 @@ class CommandEvaluator:
         except OSError as error:
             return Over(failed("infrastructure", f"no folder for the job: {error}"))
         try:
-            process = guard(folder.fill_in(self._command), folder)
+            process = supervise(folder.fill_in(self._command), folder)
         except (OSError, LookupError) as error:
             folder.remove()
             return Over(failed("infrastructure", f"the command cannot be started: {error}"))
@@ -76,9 +76,9 @@ def resolve(command: Sequence[str]) -> list[str]:
     return [str(Path(found).absolute()), *files]
 
 
-def guard(command: list[str], folder: JobFolder) -> "subprocess.Popen[bytes]":
-    """Start a command under a guardian."""
-    interpreter = [sys.executable, "-I", "-S", guardian.__file__]
+def supervise(command: list[str], folder: JobFolder) -> "subprocess.Popen[bytes]":
+    """Start a command under a supervisor."""
+    interpreter = [sys.executable, "-I", "-S", supervisor.__file__]
     return subprocess.Popen(  # noqa: S603
         [*interpreter, str(GRACE_S), str(folder.path / STDOUT), str(folder.path / STDERR), *command],
         cwd=folder.path,
@@ -112,7 +112,7 @@ class CommandRunning:
             if self._outcome is None:
                 self._why = self._why or why
                 with suppress(BrokenPipeError):  # over just now
-                    os.write(self._pipes[0].fileno(), guardian.AT_ONCE if at_once else guardian.GENTLY)
+                    os.write(self._pipes[0].fileno(), supervisor.AT_ONCE if at_once else supervisor.GENTLY)
 
     def _is_over(self, timeout_s: float | None) -> bool:
         report = select.poll()
@@ -121,7 +121,7 @@ class CommandRunning:
 
     def _read(self, report: dict[str, Any]) -> Outcome:
         if "code" not in report:
-            words = report.get("cannot_start", "its guardian was killed")
+            words = report.get("cannot_start", "its supervisor was killed")
             return failed("infrastructure", f"the command cannot be run: {words}")
         code, duration_s = report["code"], report["duration_s"]
         if report["ended"]:

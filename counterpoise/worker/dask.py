@@ -57,11 +57,16 @@ class DaskExecutor(Executor):
         with self._lock:
             if self._client.status != "running":
                 return
+            waiting, self._waiting = self._waiting, []
             executor = self._client.get_executor(pure=False)  # type: ignore[no-untyped-call]
-            for future, work in self._waiting:
-                if not future.cancelled():
-                    _tie(executor.submit(work), future)
-            self._waiting.clear()
+        for future, work in waiting:
+            if future.cancelled():
+                continue
+            try:
+                _tie(executor.submit(work), future)
+            except Exception as error:  # noqa: BLE001  (it cannot be pickled, or the connection broke just now)
+                if future.set_running_or_notify_cancel():
+                    future.set_exception(error)
 
     def _keep_connected(self) -> None:
         while not self._closing.wait(LOOK_S):
@@ -74,7 +79,7 @@ class DaskExecutor(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
         self._closing.set()
-        self._keeper.join()
+        self._keeper.join(2 * LOOK_S)  # it may be waiting for a scheduler that is away
         self._client.close()  # type: ignore[no-untyped-call]  # the scheduler forgets our tasks, which notice it
 
 

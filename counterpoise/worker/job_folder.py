@@ -62,6 +62,8 @@ class JobFolder:
             text = self._last_line() if from_stdout else _tail(self.path / RESULTS, _MOST_BYTES)
         except FileNotFoundError:
             raise ResultsUnusable("the command left no results file") from None
+        except OSError as error:
+            raise ResultsUnusable(f"{what} cannot be read: {error.strerror}") from None
         try:
             return float(text)
         except ValueError:

@@ -72,6 +72,7 @@ def test_without_a_results_file_the_last_line_that_is_printed_counts(tmp_path: P
     ("script", "says"),
     [
         ("echo 7; : {results}", "left no results file"),
+        ("mkdir {results}", "the results file cannot be read: Is a directory"),
         ("echo nothing > {results}", "the results file is neither a number nor JSON: 'nothing'"),
         ("echo nan > {results}", "nan"),
         ("echo '{\"lift\": 1}' > {results}", "drag"),
@@ -245,17 +246,17 @@ time.sleep(1000)
 """
 
 
-@pytest.mark.parametrize("victim", ["worker", "guardian"])
-def test_a_command_does_not_outlive_a_worker_or_guardian_that_is_killed(tmp_path: Path, victim: str) -> None:
+@pytest.mark.parametrize("victim", ["worker", "supervisor"])
+def test_a_command_does_not_outlive_a_worker_or_supervisor_that_is_killed(tmp_path: Path, victim: str) -> None:
     root = Path(__file__).parents[2]
     with subprocess.Popen([sys.executable, "-c", WORKER, tmp_path / "work", STUBBORN], cwd=root) as worker:
         family: dict[str, psutil.Process] = {}
         try:
             family = family_of(tmp_path, FAMILY)
-            guardian = family["main"].parent()
-            assert guardian is not None
-            assert guardian.ppid() == worker.pid
-            os.kill(worker.pid if victim == "worker" else guardian.pid, signal.SIGKILL)
+            supervisor = family["main"].parent()
+            assert supervisor is not None
+            assert supervisor.ppid() == worker.pid
+            os.kill(worker.pid if victim == "worker" else supervisor.pid, signal.SIGKILL)
             ended = family if victim == "worker" else {"main": family["main"]}
             eventually(lambda: gone(ended), "the end of the command")
         finally:
@@ -269,9 +270,9 @@ def test_a_signal_for_everybody_is_the_workers_to_answer(tmp_path: Path) -> None
     script = "trap '' TERM; echo $$ > ../main.pid; while ! test -e ../go; do sleep 0.01; done; echo 6"
     with started(tmp_path, "sh", "-c", script) as running:
         main = family_of(tmp_path, {"main"})["main"]
-        guardian = main.parent()
-        assert guardian is not None
-        guardian.terminate()
+        supervisor = main.parent()
+        assert supervisor is not None
+        supervisor.terminate()
         main.terminate()
         (tmp_path / "work/go").touch()
         outcome = running.wait(None)

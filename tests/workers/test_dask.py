@@ -77,6 +77,10 @@ def test_values_and_failures_come_back_from_the_cluster(tmp_path: Path) -> None:
         assert (good.value, good.failure) == (2.5, None)
         assert good.duration_s > 0.0
         assert [each.failure is not None and "exit code" in each.failure.message for each in bad] == [True, True]
+        nobody_can_pickle_this = ExecutorEvaluator(there._executor, (n for n in range(3)).__next__, wanted)  # type: ignore[arg-type]
+        failure = ended(nobody_can_pickle_this.start(0, JOB)).failure
+        assert failure is not None
+        assert failure.kind == "infrastructure"
 
 
 def test_cancelling_ends_the_simulation_over_there(tmp_path: Path) -> None:
