@@ -1,5 +1,9 @@
 """Every fact the server can state as an error; `app.api.problems` maps them to HTTP in one place."""
 
+from collections.abc import Sequence
+
+from counterpoise.wire.problems import Fault
+
 
 class CounterpoiseError(Exception):
     """Something the caller can understand and act on; the message says what, where and what to do."""
@@ -51,6 +55,15 @@ class ResultConflict(CounterpoiseError):
 
 class TellInvalid(CounterpoiseError):
     """The tell does not fit its job."""
+
+
+class ImportInvalid(CounterpoiseError):
+    """Some rows of an import cannot be taken, so none is; all faults are listed."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = faults
+        count = f"{len(faults)} fault{'s' if len(faults) > 1 else ''}"
+        super().__init__(f"{count}, each listed in `errors` with its place; nothing was imported")
 
 
 class CursorInvalid(CounterpoiseError):

@@ -4,15 +4,61 @@ Revision: 0002
 Follows: 0001
 """
 
+import json
+from hashlib import blake2b
+
+import sqlalchemy as sa
+from alembic import op
+
 revision = "0002"
 down_revision = "0001"
 branch_labels = None
 depends_on = None
 
+AT_ONCE = 10_000
+
 
 def upgrade() -> None:
-    pass
+    _add_imports()
 
 
 def downgrade() -> None:
-    pass
+    _drop_imports()
+
+
+def _add_imports() -> None:
+    for name in ("imported", "imported_complete"):
+        op.add_column("studies", sa.Column(name, sa.Integer(), server_default=sa.text("0"), nullable=False))
+    op.add_column("samples", sa.Column("point", sa.String(length=16), nullable=True))
+    op.add_column("samples", sa.Column("imported_seq", sa.BigInteger(), nullable=True))
+    _name_points(op.get_bind())
+    op.create_index("ix_samples_study_id_point", "samples", ["study_id", "point"], unique=False)
+
+
+def _name_points(connection: sa.Connection) -> None:
+    """The short form of x, for samples that are there already."""
+    samples = sa.table("samples", sa.column("id"), sa.column("x", sa.JSON), sa.column("point"))
+    last = 0
+    while True:
+        query = sa.select(samples.c.id, samples.c.x).where(samples.c.id > last).order_by(samples.c.id).limit(AT_ONCE)
+        rows = connection.execute(query).all()
+        if not rows:
+            return
+        named = [{"one": row.id, "named": _point_of(row.x)} for row in rows]
+        mine = samples.c.id == sa.bindparam("one")
+        connection.execute(sa.update(samples).where(mine).values(point=sa.bindparam("named")), named)
+        last = rows[-1].id
+
+
+def _point_of(x: list[float]) -> str:
+    return blake2b(json.dumps([float(each) + 0.0 for each in x]).encode(), digest_size=8).hexdigest()
+
+
+def _drop_imports() -> None:
+    op.drop_index("ix_samples_study_id_point", table_name="samples")
+    for name in ("imported_seq", "point"):
+        with op.batch_alter_table("samples") as batch:
+            batch.drop_column(name)
+    for name in ("imported_complete", "imported"):
+        with op.batch_alter_table("studies") as batch:
+            batch.drop_column(name)

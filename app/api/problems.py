@@ -27,6 +27,7 @@ STATUS: dict[type[CounterpoiseError], tuple[int, str, str]] = {
     errors.ResultConflict: (409, "result-conflict", "This lease has told something else"),
     errors.RequestRefused: (409, "request-refused", "This cannot be done now"),
     errors.TellInvalid: (422, "tell-invalid", "The tell does not fit its job"),
+    errors.ImportInvalid: (422, "import-invalid", "Some rows cannot be imported"),
     errors.CursorInvalid: (422, "cursor-invalid", "There is no such page"),
     errors.StateChanged: (503, "state-changed", "Try again"),
     errors.DatabaseBehind: (503, "database-behind", "The database has another schema"),
@@ -38,6 +39,7 @@ FRAMEWORK: dict[int, tuple[str, str]] = {
     404: ("not-found", "There is nothing here"),
     405: ("method-not-allowed", "This path does not take this method"),
     413: ("content-too-large", "The body is too large"),
+    415: ("unsupported-media-type", "The body is of another kind"),
 }
 RESPONSES: dict[int | str, dict[str, Any]] = {
     "4XX": {
@@ -65,7 +67,8 @@ def problem(
 
 def answer_known(request: Request, error: CounterpoiseError) -> JSONResponse:
     status, slug, title = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
-    response = problem(request, status, slug, title, str(error))
+    faults = error.faults if isinstance(error, errors.ImportInvalid) else ()
+    response = problem(request, status, slug, title, str(error), faults)
     if status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"
     return response

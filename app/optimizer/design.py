@@ -16,9 +16,10 @@ ENUMERABLE = 100_000  # all-integer spaces up to this size are enumerated, so th
 CHUNK = 512  # points of an enumerated space that are looked at together
 
 
-def initial_design(problem: Problem, n: int, rng: np.random.Generator) -> Floats:
-    """A Latin hypercube of n distinct feasible points, (n, d); fewer only if the space has no more."""
-    X, _ = take_new((("latin", X) for X in filling(problem.variables, n, rng)), n, np.empty((0, problem.d)))
+def initial_design(problem: Problem, n: int, rng: np.random.Generator, known: Floats | None = None) -> Floats:
+    """A Latin hypercube of n new feasible points, (n, d), other than the known (k, d); fewer only if there are none."""
+    nothing = np.empty((0, problem.d))
+    X, _ = take_new((("latin", X) for X in filling(problem.variables, n, rng)), n, nothing if known is None else known)
     return X
 
 

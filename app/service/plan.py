@@ -85,7 +85,7 @@ def _propose(
     nothing = np.empty((0, problem.d))
     clock = _Laps()
     if step.kind == "initial":
-        points = initial_design(problem, step.inputs["size"], rng)
+        points = initial_design(problem, step.inputs["size"], rng, past.U)
         return Plan(points), {"design": clock.lap()}
     if step.kind == "stream":
         number = step.objective
@@ -178,7 +178,8 @@ def _commit(connection: Connection, step: Row[Any], plan: Plan) -> bool:
     rows = objectives_of(connection, study.id)
     also = guests(rows)
     ends = step.kind == "closing" and study.planned_full >= study.budget
-    exhausted = step.kind in ("initial", "search") and len(plan.full) == 0
+    # A design of size 0 is wanted where imported samples stand in for all of it.
+    exhausted = step.kind in ("initial", "search") and len(plan.full) == 0 and step.inputs["size"] > 0
     pointless = ready_jobs(connection, study.id, only_cheap=True) if step.kind == "search" or ends or exhausted else []
     body = {"kind": step.kind, "number": step.number, "objective": step.objective, "full": len(plan.full)}
     write(connection, study, Ledger(changes=superseded(pointless), events=[("step", body)]), also)

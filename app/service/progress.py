@@ -28,6 +28,7 @@ def summary(study: Row[Any]) -> dict[str, Any]:
         "step": study.step,
         "evaluated_full": study.settled_full,
         "planned_full": study.planned_full,
+        "imported": study.imported,
         "budget": study.budget,
         "created_at": iso(study.created_at),
         "finished_at": iso(study.finished_at),

@@ -36,7 +36,7 @@ class Past:
     row: dict[int, int]  # sample -> row of U
     values: list[dict[int, tuple[float, int]]]  # per objective: sample -> (minimised value, seq)
     infeasible: list[set[int]]  # per objective: samples
-    wanted: list[set[int]]  # per objective: samples that it was asked for
+    wanted: list[set[int]]  # per objective: samples that it was asked for, and imported ones
 
     def points(self, ids: Sequence[int]) -> Floats:
         return self.U[[self.row[sample] for sample in ids]]
@@ -57,19 +57,24 @@ def read_past(connection: Connection, problem: Problem, step: Row[Any]) -> Past:
             asked.setdefault(objective, set()).add(sample)
     X = np.array([one.x for one in samples], dtype=float).reshape(len(samples), problem.d)
     values, infeasible = _outcomes(outcomes, [row.id for row in rows], problem)
+    imported = {one.id for one in samples if one.imported_seq is not None}
     return Past(
         samples=samples,
         U=encode(problem.variables, X),
         row={one.id: index for index, one in enumerate(samples)},
         values=values,
         infeasible=infeasible,
-        wanted=[asked.get(run[row.id], set()) for row in rows],
+        wanted=[asked.get(run[row.id], set()) | imported for row in rows],
     )
 
 
 def _before(sample: Origin, step: Row[Any]) -> bool:
     """Was the sample there when the step became due? Later steps matter when a step is computed again."""
-    if sample.kind is None or sample.kind == "initial":
+    if sample.imported_seq is not None:
+        return bool(sample.imported_seq <= step.due_seq)
+    if step.kind == "initial":
+        return bool(sample.kind == "initial" and (sample.number or 0) < step.number)
+    if sample.kind == "initial":
         return True
     if sample.kind == "search":
         return step.kind == "closing" or bool(step.kind == "search" and (sample.number or 0) < step.number)

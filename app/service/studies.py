@@ -32,15 +32,15 @@ from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.specification import Specification
 
 
-def create(database: Database, spec: Specification, lease_s: float) -> bool:
-    """Store a new study; False if the same one is there already."""
+def create(database: Database, spec: Specification, lease_s: float, *, paused: bool = False) -> bool:
+    """Store a new study; False if the same one is there already, which goes on as it is."""
     try:
-        return database.write(lambda connection: _create(connection, spec, lease_s))
+        return database.write(lambda connection: _create(connection, spec, lease_s, paused))
     except IntegrityError:  # somebody created it between our look and our insert
-        return database.write(lambda connection: _create(connection, spec, lease_s))
+        return database.write(lambda connection: _create(connection, spec, lease_s, paused))
 
 
-def _create(connection: Connection, spec: Specification, lease_s: float) -> bool:
+def _create(connection: Connection, spec: Specification, lease_s: float, paused: bool) -> bool:
     wanted = spec.model_dump(mode="json")
     there = find_study(connection, spec.name)
     if there is not None:
@@ -58,15 +58,20 @@ def _create(connection: Connection, spec: Specification, lease_s: float) -> bool
         for o, ratio in zip(spec.objectives, ratios, strict=True)
     ]
     seed = spec.seed if spec.seed is not None else secrets.randbits(62)
-    study = create_study(connection, spec.name, wanted, spec.budget, seed, objectives)
-    _plan_initial(connection, study, spec)
+    state = "paused" if paused else "active"
+    study = create_study(connection, spec.name, wanted, spec.budget, seed, objectives, state)
+    plan_initial(connection, find_study_by_id(connection, study))
     return True
 
 
-def _plan_initial(connection: Connection, study: int, spec: Specification) -> None:
+def plan_initial(connection: Connection, study: Row[Any]) -> None:
+    """The design is due; if it was before, it is now due with what has been imported since."""
+    drop_due(connection, study.id, ["initial"])
     # Numbered, for a study that was stopped with its design may be extended and needs another.
-    number = len(steps_of(connection, study, "initial"))
-    make_due(connection, study, "initial", number, 0, {"size": spec.initial_count, "budget": spec.budget})
+    number = len(steps_of(connection, study.id, "initial"))
+    missing = Specification.model_validate(study.spec).initial_count - study.imported_complete
+    inputs = {"size": max(missing, 0), "budget": study.budget}
+    make_due(connection, study.id, "initial", number, study.sequence, inputs)
     notify(connection)
 
 
@@ -126,11 +131,11 @@ def extend(database: Database, name: str, budget: int) -> None:
         change_study(connection, study.id, budget=budget, **reopened)
         write(connection, study, Ledger(events=[("extended", {"budget": budget})]), {})
         drop_due(connection, study.id, ["closing"])
-        spec = Specification.model_validate(study.spec)
-        if study.planned_full == 0:
-            _plan_initial(connection, study.id, spec)
+        study = find_study_by_id(connection, study.id)
+        if study.phase == "initial" and study.planned_full == 0:
+            plan_initial(connection, study)
         else:
-            make_due_what_is(connection, find_study_by_id(connection, study.id))
+            make_due_what_is(connection, study)
 
     database.write(work)
 

@@ -43,6 +43,7 @@ class Result:
     value: float | None = None
     failure: str | None = None
     duration_s: float | None = None
+    of_job: bool = True  # False: imported without one, so no job's counters change
 
 
 @dataclass(frozen=True, slots=True)

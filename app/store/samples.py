@@ -1,8 +1,10 @@
 """Samples and the jobs that evaluate them, added a whole step at a time."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
@@ -20,6 +22,11 @@ class NewSample:
     full: bool
 
 
+def point_of(x: Sequence[float]) -> str:
+    """The same for equal points: 3 is 3.0, and 0 is -0."""
+    return blake2b(json.dumps([float(each) + 0.0 for each in x]).encode(), digest_size=8).hexdigest()
+
+
 def add_samples(
     connection: Connection,
     study: int,
@@ -28,17 +35,20 @@ def add_samples(
     also: Mapping[int, Sequence[int]] | None = None,
     step: int | None = None,
     number: int = 0,
+    imported_seq: int | None = None,
 ) -> list[int]:
     """Store samples with their ready jobs and count both; a constant number of statements. Locks the study first.
 
     `also`: the objectives that come with each objective's run. `number`: of the search step that asks.
+    `imported_seq`: they are known from elsewhere, and no part of the plan.
     """
     if not wanted:
         return []
     guests = also or {}
     full = sum(sample.full for sample in wanted)
-    connection.execute(update(studies).where(studies.c.id == study).values(planned_full=studies.c.planned_full + full))
-    shared = {"study_id": study, "step_id": step}
+    counter = studies.c.planned_full if imported_seq is None else studies.c.imported
+    connection.execute(update(studies).where(studies.c.id == study).values({counter: counter + full}))
+    shared = {"study_id": study, "step_id": step, "imported_seq": imported_seq}
     ids = list(
         connection.scalars(
             insert(samples).values(created_at=database_now()).returning(samples.c.id, sort_by_parameter_order=True),
@@ -46,6 +56,7 @@ def add_samples(
                 {
                     **shared,
                     "x": list(sample.x),
+                    "point": point_of(sample.x),
                     "full": sample.full,
                     "open": sum(1 + len(guests.get(objective, ())) for objective in sample.objectives),
                 }
@@ -58,6 +69,26 @@ def add_samples(
         for id_, sample in zip(ids, wanted, strict=True)
         for objective in sample.objectives
     ]
+    _add_jobs(connection, rows, guests)
+    return ids
+
+
+def add_jobs(
+    connection: Connection, study: int, wanted: Mapping[int, Sequence[int]], also: Mapping[int, Sequence[int]]
+) -> None:
+    """Ready jobs of full samples that are there already: sample -> objectives."""
+    opened = {s: sum(1 + len(also.get(objective, ())) for objective in asked) for s, asked in wanted.items()}
+    for more in sorted(set(opened.values())):
+        alike = among(samples.c.id, "ids", [sample for sample, by in opened.items() if by == more])
+        connection.execute(update(samples).where(alike).values(open=samples.c.open + more))
+    shared = {"study_id": study, "cheap_only": False, "step": 0}
+    rows = [{**shared, "sample_id": s, "objective_id": objective} for s, asked in wanted.items() for objective in asked]
+    _add_jobs(connection, rows, also)
+
+
+def _add_jobs(connection: Connection, rows: list[dict[str, int]], guests: Mapping[int, Sequence[int]]) -> None:
+    if not rows:
+        return
     connection.execute(insert(jobs), rows)
     created = Counter(row["objective_id"] for row in rows)
     opened = Counter(row["objective_id"] for row in rows if not row["cheap_only"])
@@ -71,15 +102,15 @@ def add_samples(
         ),
         [{"objective": o, "more": created[o], "more_full": opened[o]} for o in sorted(created)],
     )
-    return ids
 
 
 def give_up(connection: Connection, study: int, ids: Sequence[int]) -> None:
-    """These full samples will not be evaluated on all objectives: they leave the plan."""
+    """These full samples will not be evaluated on all objectives: they leave the plan, if they are part of it."""
     if not ids:
         return
-    wanted = (among(samples.c.id, "ids", ids), samples.c.full, ~samples.c.given_up)
-    gone = connection.execute(update(samples).where(*wanted).values(given_up=True)).rowcount
+    planned = (samples.c.full, ~samples.c.given_up, samples.c.imported_seq.is_(None))
+    statement = update(samples).where(among(samples.c.id, "ids", ids), *planned)
+    gone = connection.execute(statement.values(given_up=True)).rowcount
     if gone:
         left = studies.c.planned_full - gone
         connection.execute(update(studies).where(studies.c.id == study).values(planned_full=left))
@@ -98,7 +129,7 @@ def last_durations(connection: Connection, objective: int, count: int) -> list[f
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A sample, and the step that asked for it (None: imported)."""
+    """A sample, and the step that asked for it; none if it was imported, at a number of the study's sequence."""
 
     id: int
     x: list[float]
@@ -106,16 +137,18 @@ class Origin:
     kind: str | None
     number: int | None
     objective: int | None
+    imported_seq: int | None
 
 
 def samples_of(connection: Connection, study: int) -> list[Origin]:
+    s = samples.c
     query = (
-        select(samples.c.id, samples.c.x, samples.c.full, steps.c.kind, steps.c.number, steps.c.objective)
+        select(s.id, s.x, s.full, steps.c.kind, steps.c.number, steps.c.objective, s.imported_seq)
         .outerjoin(steps, steps.c.id == samples.c.step_id)
         .where(samples.c.study_id == study)
         .order_by(samples.c.id)
     )
-    return [Origin(r.id, r.x, r.full, r.kind, r.number, r.objective) for r in connection.execute(query)]
+    return [Origin(*row) for row in connection.execute(query)]
 
 
 def proposed_by(connection: Connection, step: int) -> list[NewSample]:

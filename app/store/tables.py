@@ -70,6 +70,9 @@ studies = Table(
     _count("planned_full"),
     _count("settled_full"),
     _count("step"),
+    # Imported samples: data, not budget. The complete ones stand in for samples of the initial design.
+    _count("imported"),
+    _count("imported_complete"),
     # Set by a stop that asks workers to give up what runs.
     Column("cancel_running", Boolean, nullable=False, server_default=false()),
     Column("created_at", Double, nullable=False),
@@ -151,12 +154,17 @@ samples = Table(
     # A stop cut it short: it is no longer part of the plan. What it learnt counts all the same.
     Column("given_up", Boolean, nullable=False, server_default=false()),
     Column("x", Document, nullable=False),
+    # A short form of x (`store.samples.point_of`), by which a known point is found again.
+    Column("point", String(16)),
+    # Known from elsewhere, not proposed: the number of the study's sequence from which on steps see it.
+    Column("imported_seq", BigInteger),
     # Objectives not settled yet; a full sample counts as settled when this reaches 0.
     Column("open", Integer, nullable=False),
     Column("created_at", Double, nullable=False),
     CheckConstraint("open >= 0", name="open"),
     Index("ix_samples_study_id_id", "study_id", "id"),
     Index("ix_samples_step_id", "step_id"),
+    Index("ix_samples_study_id_point", "study_id", "point"),
     sqlite_autoincrement=True,
 )
 

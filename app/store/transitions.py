@@ -216,7 +216,7 @@ def _count(connection: Connection, ledger: Ledger, also: Mapping[int, Sequence[i
             delta[one.state] += one.state == "superseded"
     guests_of_all = {guest for guests in also.values() for guest in guests}
     for result in ledger.results:
-        if result.objective in guests_of_all:
+        if result.of_job and result.objective in guests_of_all:
             deltas.setdefault(result.objective, Counter())["failed" if result.failure else "done"] += 1
     _count_objectives(connection, deltas)
     return _count_samples(connection, {sample: by for sample, by in opened.items() if by})
@@ -244,8 +244,9 @@ def _count_samples(connection: Connection, opened: dict[int, int]) -> int:
     for by in sorted(set(opened.values())):
         ids = [sample for sample, more in opened.items() if more == by]
         rows = connection.execute(_OPEN_SAMPLES, {"ids": ids, "by": by})
+        planned = [row for row in rows if row.counts and row.imported_seq is None]
         # Settled now, or settled before and now open again.
-        grown += sum(row.open == 0 if by < 0 else -(row.open == by) for row in rows if row.counts)
+        grown += sum(row.open == 0 if by < 0 else -(row.open == by) for row in planned)
     return grown
 
 
@@ -253,7 +254,8 @@ _OPEN_SAMPLES = (
     update(samples)
     .where(among(samples.c.id, "ids"))
     .values(open=samples.c.open + bindparam("by"))
-    .returning((samples.c.full & ~samples.c.given_up).label("counts"), samples.c.open)
+    # Not `imported_seq IS NULL`: inside RETURNING, SQLite 3.40 takes that for false.
+    .returning((samples.c.full & ~samples.c.given_up).label("counts"), samples.c.imported_seq, samples.c.open)
 )
 
 

@@ -44,6 +44,7 @@ class StudySummary(BaseModel):
     step: int
     evaluated_full: int
     planned_full: int
+    imported: int = Field(0, description="samples known from elsewhere: data, not budget")
     budget: int
     created_at: str
     finished_at: str | None
@@ -104,6 +105,19 @@ class WorkerView(BaseModel):
     first_seen_at: str
     last_seen_at: str
     jobs: list[int] = Field(description="leased to it now")
+
+
+class Imported(BaseModel):
+    """What an import did or, on a dry run, would do."""
+
+    rows: int = Field(description="evaluations read")
+    complete: int = Field(description="new samples with the values of all objectives")
+    partial: int = Field(description="new samples that lack values")
+    values_added: int = Field(description="values that points of the study lacked")
+    jobs: int = Field(description="jobs for missing values; only with `evaluate`")
+    unchanged: int = Field(description="rows of which everything was known")
+    ignored: int = Field(description="rows without any value")
+    dry_run: bool
 
 
 class Extend(Request):

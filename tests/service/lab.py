@@ -34,11 +34,11 @@ def value(job: Job) -> float:
 
 
 class Lab:
-    def __init__(self, database: Database, **changes: Any) -> None:
+    def __init__(self, database: Database, *, paused: bool = False, **changes: Any) -> None:
         self.database = database
         spec = parse_specification({**SPEC, **changes})
         self.name = spec.name
-        create(database, spec, lease_s=60.0)
+        create(database, spec, lease_s=60.0, paused=paused)
         database.write(beat)
 
     def plan(self) -> int:
@@ -123,8 +123,10 @@ class Lab:
                 states = [row["state"] for row in all_jobs if names[row["objective_id"]] == seen.name]
                 kept = (seen.ready, seen.leased, seen.done, seen.failed, seen.superseded)
                 assert kept == tuple(states.count(s) for s in ("ready", "leased", "done", "failed", "superseded"))
-        full = [row for row in all_samples if row["full"] and not row["given_up"]]
+        own = [row for row in all_samples if row["imported_seq"] is None]
+        full = [row for row in own if row["full"] and not row["given_up"]]
         (study,) = self.rows(studies)
+        assert study["imported"] == len(all_samples) - len(own)
         assert study["planned_full"] == len(full) <= study["budget"]
         assert study["settled_full"] == sum(row["open"] == 0 for row in full)
         assert [row["seq"] for row in self.rows(events)] == list(range(1, study["sequence"] + 1))

@@ -130,7 +130,7 @@ def test_the_same_order_of_tells_gives_the_same_proposals(database: Database, tm
 
 def test_tells_that_arrive_together_make_the_same_steps_due_as_one_by_one(database: Database, tmp_path: Path) -> None:
     """Who speaks at the same time is chance; what a step reads must not be."""
-    spec = {"initial_samples": 20, "budget": 26}
+    spec: dict[str, Any] = {"initial_samples": 20, "budget": 26}
     lab = Lab(database, **spec)
     for _ in range(1000):
         planned, got = lab.plan(), lab.ask(most=16)

@@ -1,0 +1,49 @@
+"""The columns of samples in CSV files: the same names for what is written and for what is read."""
+
+from dataclasses import dataclass
+
+from counterpoise.wire.problems import did_you_mean
+from counterpoise.wire.specification import Specification
+
+# What an export says of a sample besides its point and values. An import skips it.
+ABOUT = ("sample", "step", "full", "open")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Headings are plain names; `x:NAME` and `value:NAME` (no name has a colon) where a plain one means two things."""
+
+    variables: tuple[str, ...]
+    objectives: tuple[str, ...]
+
+    def heading_of_variable(self, name: str) -> str:
+        return f"x:{name}" if name in (*ABOUT, *self.objectives) else name
+
+    def heading_of_objective(self, name: str) -> str:
+        return f"value:{name}" if name in (*ABOUT, *self.variables) else name
+
+    @property
+    def headings(self) -> list[str]:
+        return [*map(self.heading_of_variable, self.variables), *map(self.heading_of_objective, self.objectives)]
+
+    def meaning(self, heading: str) -> tuple[str, str] | None:
+        """("x" or "value", name); ("skip", heading) for what is not read; None for a column nobody knows."""
+        for kind, names, own in (
+            ("x", self.variables, self.heading_of_variable),
+            ("value", self.objectives, self.heading_of_objective),
+        ):
+            for name in names:
+                if heading in (f"{kind}:{name}", own(name)):
+                    return kind, name
+        return ("skip", heading) if heading in ABOUT else None
+
+    def hint(self, heading: str) -> str:
+        if heading in self.variables and heading in self.objectives:
+            return f"{heading!r} is a variable and an objective; write 'x:{heading}' or 'value:{heading}'"
+        names = [*self.variables, *self.objectives, *self.headings]
+        near = did_you_mean(heading, names)
+        return f"the study has no variable or objective {heading!r}{near or '; leave this column out'}"
+
+
+def columns_of(spec: Specification) -> Columns:
+    return Columns(tuple(v.name for v in spec.variables), tuple(o.name for o in spec.objectives))

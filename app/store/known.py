@@ -1,0 +1,44 @@
+"""What a study knows about given points."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from app.store.among import among
+from app.store.ledger import JobRow
+from app.store.lists import values_of
+from app.store.samples import point_of
+from app.store.tables import jobs, samples
+from app.store.transitions import job_row
+
+Point = tuple[float, ...]
+
+
+def samples_at(connection: Connection, study: int, points: Sequence[Point]) -> dict[Point, list[Row[Any]]]:
+    """The samples at each of these points, oldest first; a point without any is left out."""
+    wanted = set(points)
+    found: dict[Point, list[Row[Any]]] = {}
+    there = among(samples.c.point, "points", sorted({point_of(point) for point in points}))
+    for row in connection.execute(select(samples).where(samples.c.study_id == study, there).order_by(samples.c.id)):
+        if (point := tuple(map(float, row.x))) in wanted:  # PostgreSQL has 1e23 as an integer
+            found.setdefault(point, []).append(row)
+    return found
+
+
+def outcomes_of(connection: Connection, ids: Sequence[int]) -> dict[int, dict[int, float | str]]:
+    """By sample and objective: the value, or how the last evaluation failed for good."""
+    found: dict[int, dict[int, float | str]] = {}
+    for one in values_of(connection, ids):
+        known = one["failure"] if one["value"] is None else one["value"]
+        found.setdefault(one["sample_id"], {})[one["objective_id"]] = known
+    return found
+
+
+def jobs_at(connection: Connection, ids: Sequence[int], *, lock: bool) -> dict[int, list[JobRow]]:
+    """The jobs of these samples."""
+    found: dict[int, list[JobRow]] = {}
+    query = select(jobs).where(among(jobs.c.sample_id, "ids", ids)).order_by(jobs.c.id)
+    for row in connection.execute(query.with_for_update() if lock else query):
+        found.setdefault(row.sample_id, []).append(job_row(row))
+    return found
