@@ -48,11 +48,15 @@ def page(rows: Sequence[tuple[int, Item]], window: Window) -> Page[Item]:
     openapi_extra=body(reference(Specification), EXAMPLE),
 )
 def post_study(
-    said: Annotated[Any, Body()], response: Response, database: TheDatabase, settings: TheSettings
+    said: Annotated[Any, Body()],
+    response: Response,
+    database: TheDatabase,
+    settings: TheSettings,
+    paused: Annotated[bool, Query(description="begin nothing before `resume`, so that it can be filled first")] = False,
 ) -> StudyView:
     """The same specification again is answered with 200; another one of the same name with 409."""
     spec = parse_specification(said)
-    if not studies.create(database, spec, settings.lease_s):
+    if not studies.create(database, spec, settings.lease_s, paused=paused):
         response.status_code = 200
     return progress.view(database, spec.name)
 

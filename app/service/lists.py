@@ -1,6 +1,6 @@
 """Lists of what a study has, page by page, in the user's terms."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import moocore
@@ -11,13 +11,22 @@ from app.errors import ObjectiveUnknown
 from app.service.studies import find
 from app.service.times import iso
 from app.store.database import Database
-from app.store.lists import jobs_held, last_workers, page_of_jobs, page_of_samples, page_of_workers, values_of
+from app.store.lists import (
+    attempts_of,
+    jobs_held,
+    last_workers,
+    page_of_jobs,
+    page_of_samples,
+    page_of_workers,
+    values_of,
+)
 from app.store.steps import steps_of
 from app.store.studies import objectives_of
 from counterpoise.wire.problems import did_you_mean
-from counterpoise.wire.views import FrontItem, JobView, SampleView, StepView, WorkerView
+from counterpoise.wire.views import AttemptView, FrontItem, JobView, SampleView, StepView, WorkerView
 
-EVERYTHING = 2**62
+AT_ONCE = 10_000
+TOLD = ("outcome", "value", "failure", "message", "duration_s", "details")
 
 
 def step_name(kind: str | None, number: int | None, objective: int | None, names: Sequence[str]) -> str | None:
@@ -99,6 +108,40 @@ def list_jobs(
     ]
 
 
+def list_attempts(database: Database, name: str, after: int, limit: int) -> list[tuple[int, AttemptView]]:
+    """Of at most so many jobs, all attempts; a job without any is there once."""
+    with database.read() as connection:
+        study = find(connection, name)
+        objectives = {row.id: row.name for row in objectives_of(connection, study.id)}
+        rows = page_of_jobs(connection, study.id, after, limit, None, None)
+        found: dict[int, list[dict[str, Any]]] = {}
+        for one in attempts_of(connection, [row["id"] for row in rows]):
+            found.setdefault(one["job_id"], []).append(dict(one))
+    return [
+        (row["id"], _attempt(row, objectives, one))
+        for row in rows
+        for one in found.get(row["id"], [dict.fromkeys(NO_ATTEMPT)])
+    ]
+
+
+NO_ATTEMPT = ("number", "worker", "leased_at", "ended_at", *TOLD)
+
+
+def _attempt(job: RowMapping, objectives: dict[int, str], one: Mapping[str, Any]) -> AttemptView:
+    return AttemptView(
+        job=job["id"],
+        sample=job["sample_id"],
+        objective=objectives[job["objective_id"]],
+        cheap_only=job["cheap_only"],
+        state=job["state"],
+        attempt=one["number"],
+        worker=one["worker"],
+        leased_at=iso(one["leased_at"]),
+        ended_at=iso(one["ended_at"]),
+        **{name: one[name] for name in TOLD},
+    )
+
+
 def list_steps(database: Database, name: str, after: int, limit: int) -> list[tuple[int, StepView]]:
     with database.read() as connection:
         study = find(connection, name)
@@ -127,22 +170,24 @@ def list_steps(database: Database, name: str, after: int, limit: int) -> list[tu
 
 def front(database: Database, name: str) -> list[FrontItem]:
     """The nondominated of all complete full samples."""
+    best: list[SampleView] = []
+    after = 0
     with database.read() as connection:
         study = find(connection, name)
-        rows = page_of_samples(connection, study.id, 0, EVERYTHING, full=True)
-        samples = _samples(connection, study, rows)
-    objectives = study.spec["objectives"]
+        while rows := page_of_samples(connection, study.id, after, AT_ONCE, full=True):
+            best = _nondominated(study.spec["objectives"], best + _samples(connection, study, rows))
+            after = rows[-1]["id"]
+    return [FrontItem(sample=one.sample, step=one.step, x=one.x, values=one.values) for one in best]
+
+
+def _nondominated(objectives: Sequence[dict[str, Any]], samples: Sequence[SampleView]) -> list[SampleView]:
     complete = [one for one in samples if len(one.values) == len(objectives)]
     if not complete:
         return []
     signs = [-1.0 if objective["direction"] == "maximize" else 1.0 for objective in objectives]
     F = np.array([[one.values[o["name"]] for o in objectives] for one in complete]) * signs  # (n, m)
     best = moocore.is_nondominated(F, keep_weakly=True)
-    return [
-        FrontItem(sample=one.sample, step=one.step, x=one.x, values=one.values)
-        for one, kept in zip(complete, best, strict=True)
-        if kept
-    ]
+    return [one for one, kept in zip(complete, best, strict=True) if kept]
 
 
 def list_workers(database: Database, after: int, limit: int) -> list[tuple[int, WorkerView]]:

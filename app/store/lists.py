@@ -37,6 +37,17 @@ def last_workers(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
     return {row.job_id: row.name for row in connection.execute(query)}
 
 
+def attempts_of(connection: Connection, ids: Sequence[int]) -> Sequence[RowMapping]:
+    """All attempts at these jobs, in their order, with the worker's name."""
+    query = (
+        select(*attempts.c, workers.c.name.label("worker"))
+        .join(workers, workers.c.id == attempts.c.worker_id)
+        .where(among(attempts.c.job_id, "ids", ids))
+        .order_by(attempts.c.job_id, attempts.c.number)
+    )
+    return connection.execute(query).mappings().all()
+
+
 def page_of_samples(
     connection: Connection, study: int, after: int, limit: int, full: bool | None = None
 ) -> Sequence[RowMapping]:

@@ -79,6 +79,26 @@ class JobView(BaseModel):
     expires_at: str | None
 
 
+class AttemptView(BaseModel):
+    """A job and one of its attempts; a job without any has one such row."""
+
+    job: int
+    sample: int
+    objective: str
+    cheap_only: bool
+    state: str = Field(description="the job's")
+    attempt: int | None
+    worker: str | None
+    leased_at: str | None
+    ended_at: str | None
+    outcome: str | None = Field(description="how the attempt ended; null while it runs")
+    value: float | None
+    failure: str | None
+    message: str | None
+    duration_s: float | None = Field(description="as the worker told it")
+    details: dict[str, Any] | None = Field(description="`metadata` and `also`, as told")
+
+
 class StepView(BaseModel):
     step: str
     kind: str

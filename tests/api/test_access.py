@@ -38,6 +38,8 @@ TABLE: dict[tuple[str, str], tuple[str, object, int]] = {
     ("GET", "/studies/{name}/jobs"): (READERS, None, 200),
     ("GET", "/studies/{name}/steps"): (READERS, None, 200),
     ("GET", "/studies/{name}/front"): (READERS, None, 200),
+    ("GET", "/studies/{name}/export/{what}"): (READERS, None, 200),
+    ("POST", "/studies/{name}/import"): (ADMINS, [], 200),
     ("POST", "/studies/{name}/pause"): (ADMINS, None, 200),
     ("POST", "/studies/{name}/resume"): (ADMINS, None, 200),
     ("POST", "/studies/{name}/stop"): (ADMINS, None, 200),
@@ -68,7 +70,7 @@ def guarded(client: TestClient, database: Database) -> TestClient:
 def call(client: TestClient, route: tuple[str, str], token: str | None, scheme: str = "Bearer") -> Response:
     method, path = route
     headers = {} if token is None else {"Authorization": f"{scheme} {token}"}
-    return client.request(method, path.format(name="wing"), json=TABLE[route][1], headers=headers)
+    return client.request(method, path.format(name="wing", what="samples"), json=TABLE[route][1], headers=headers)
 
 
 def test_every_route_is_in_the_table(app: FastAPI) -> None:
