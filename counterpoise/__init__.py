@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from counterpoise.errors import RequestFailed as RequestFailed
     from counterpoise.worker.returned import Infeasible as Infeasible
     from counterpoise.worker.returned import Infrastructure as Infrastructure
+    from counterpoise.worker.script import Worker as Worker
 
 __version__ = version("counterpoise")
 # Loaded when asked for: a command that needs none of them starts without them.
@@ -17,6 +18,7 @@ HOMES = {
     "RequestFailed": "counterpoise.errors",
     "Infeasible": "counterpoise.worker.returned",
     "Infrastructure": "counterpoise.worker.returned",
+    "Worker": "counterpoise.worker.script",
 }
 
 

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from counterpoise import __version__
-from counterpoise.commands import bench, demo, doctor, replay, server, study
+from counterpoise.commands import bench, demo, doctor, replay, server, study, worker
 
 app = typer.Typer(
     name="counterpoise",
@@ -22,6 +22,7 @@ server.add_to(app)
 demo.add_to(app)
 bench.add_to(app)
 study.add_to(app)
+worker.add_to(app)
 doctor.add_to(app)
 replay.add_to(app)
 

@@ -12,6 +12,9 @@ class Infrastructure(Exception):
     """Raised by a simulation: licence, node or disk failed, not the point. It is tried again after a while."""
 
 
+Infeasible.__module__ = Infrastructure.__module__ = "counterpoise"  # where users find them, and tracebacks name them
+
+
 def numbers_of(returned: Any) -> float | dict[str, float]:
     """Plain floats; TypeError for what is none, in words that a message can quote."""
     if isinstance(returned, Mapping):
