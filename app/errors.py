@@ -45,6 +45,10 @@ class ObjectiveUnknown(CounterpoiseError):
     """The study has no objective of this name, or none with jobs of its own."""
 
 
+class WorkerUnknown(CounterpoiseError):
+    """No worker of this name has ever asked."""
+
+
 class LeaseUnknown(CounterpoiseError):
     """The job does not exist, or the lease was never issued for it."""
 

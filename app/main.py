@@ -16,7 +16,7 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
-from app.api import exchange, health, studies, work
+from app.api import exchange, health, studies, work, workers
 from app.api.body_limit import BodyLimit
 from app.api.document import install_document
 from app.api.problems import RESPONSES, install_problems
@@ -59,7 +59,7 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=lifespan,
         responses=RESPONSES,
     )
-    for router in (work.router, studies.router, exchange.router, health.router):
+    for router in (work.router, studies.router, workers.router, exchange.router, health.router):
         app.include_router(router)
     install_problems(app)
     install_document(app)

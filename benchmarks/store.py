@@ -92,7 +92,7 @@ def make(kind: str, size: int, url: str) -> Subject:
             points = [NewSample([0.5] * 10, ids, full=True) for _ in range(min(CHUNK, samples - start))]
             database.write(lambda c, s=study, p=points: add_samples(c, s, p))  # type: ignore[misc]
     database.write(lambda c: c.execute(text("ANALYZE")))
-    worker = database.write(lambda c: see_workers(c, [Seen("bench")]))["bench"]
+    worker = database.write(lambda c: see_workers(c, [Seen("bench")]))["bench"]["id"]
     return Subject(database, kind, size, heads, worker)
 
 

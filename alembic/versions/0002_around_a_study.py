@@ -16,13 +16,23 @@ branch_labels = None
 depends_on = None
 
 AT_ONCE = 10_000
+# A worker's counters, and the attempts that each counts.
+ENDED = {
+    "done": "outcome IN ('done', 'late', 'duplicate')",
+    "infeasible": "outcome = 'failed' AND failure = 'infeasible'",
+    "error": "outcome = 'failed' AND failure = 'error'",
+    "infrastructure": "outcome = 'failed' AND failure = 'infrastructure'",
+    "lost": "outcome = 'expired'",
+}
 
 
 def upgrade() -> None:
     _add_imports()
+    _add_worker_counters()
 
 
 def downgrade() -> None:
+    _drop_worker_counters()
     _drop_imports()
 
 
@@ -61,4 +71,21 @@ def _drop_imports() -> None:
             batch.drop_column(name)
     for name in ("imported_complete", "imported"):
         with op.batch_alter_table("studies") as batch:
+            batch.drop_column(name)
+
+
+def _add_worker_counters() -> None:
+    op.add_column("workers", sa.Column("slots", sa.Integer(), server_default=sa.text("1"), nullable=False))
+    op.add_column("workers", sa.Column("drained", sa.Boolean(), server_default=sa.false(), nullable=False))
+    mine = "FROM attempts WHERE attempts.worker_id = workers.id"
+    for name, which in ENDED.items():
+        op.add_column("workers", sa.Column(name, sa.Integer(), server_default=sa.text("0"), nullable=False))
+        op.execute(f"UPDATE workers SET {name} = (SELECT count(*) {mine} AND {which})")  # noqa: S608
+    op.add_column("workers", sa.Column("busy_s", sa.Double(), server_default=sa.text("0"), nullable=False))
+    op.execute(f"UPDATE workers SET busy_s = (SELECT coalesce(sum(ended_at - leased_at), 0.0) {mine})")  # noqa: S608
+
+
+def _drop_worker_counters() -> None:
+    for name in ("busy_s", *reversed(ENDED), "drained", "slots"):
+        with op.batch_alter_table("workers") as batch:
             batch.drop_column(name)

@@ -22,7 +22,6 @@ from counterpoise.wire.views import (
     Stop,
     StudySummary,
     StudyView,
-    WorkerView,
 )
 
 router = APIRouter(tags=["studies"])
@@ -138,8 +137,3 @@ def post_extend(name: Name, wish: Extend, database: TheDatabase) -> StudyView:
 @router.post("/studies/{name}/retry", summary="Run failed jobs again", dependencies=ADMINS)
 def post_retry(name: Name, database: TheDatabase, which: Retry | None = None) -> Retried:
     return Retried(jobs=studies.retry(database, name, which.objectives if which else None))
-
-
-@router.get("/workers", summary="Workers seen", tags=["workers"], dependencies=READERS)
-def get_workers(database: TheDatabase, window: ThePage) -> Page[WorkerView]:
-    return page(lists.list_workers(database, window.after, window.limit), window)

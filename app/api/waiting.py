@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from app.errors import CounterpoiseError
-from app.service.ask import explain, peek, serve
+from app.service.ask import drained, explain, peek, serve
 from app.service.heartbeat import release
 from app.store.database import Database
 from app.store.pulse import EVERY_S, beat
@@ -112,7 +112,7 @@ class Desk:
         if not group:
             return
         try:
-            shares = await asyncio.to_thread(self._lease, [w.ask for w in group], any(w.fresh for w in group))
+            shares, in_vain = await asyncio.to_thread(self._lease, [w.ask for w in group], any(w.fresh for w in group))
         except Exception as error:  # noqa: BLE001  whatever it is, the next round must come
             self._refuse(group, error)
             self.maybe_ready = self.maybe_ready or everybody
@@ -124,7 +124,7 @@ class Desk:
             waiter.fresh = False
             if waiter.over or waiter.answer.done():  # it left in this moment
                 left_over += [job.lease for job in jobs]
-            elif jobs or not waiter.patient:
+            elif jobs or not waiter.patient or waiter.ask.worker in in_vain:
                 waiter.answer.set_result(jobs)
                 self.waiters.remove(waiter)
         if left_over:
@@ -141,11 +141,13 @@ class Desk:
         else:
             log.error("asks could not be served", exc_info=error)
 
-    def _lease(self, asks: Sequence[Ask], fresh: bool) -> list[list[Job]]:
+    def _lease(self, asks: Sequence[Ask], fresh: bool) -> tuple[list[list[Job]], set[str]]:
+        """A list of jobs for each, and the workers who wait in vain, as they are drained."""
         # A look costs no lock; those who have been here before are only served if there is something.
-        if not fresh and not peek(self.database, asks):
-            return [[] for _ in asks]
-        return serve(self.database, asks, self.heartbeat_s)
+        ready = fresh or peek(self.database, asks)
+        shares = serve(self.database, asks, self.heartbeat_s) if ready else [[] for _ in asks]
+        empty = [ask for ask, share in zip(asks, shares, strict=True) if not share and ask.wait_s > 0]
+        return shares, drained(self.database, empty) if empty else set()
 
     async def _beat(self) -> None:
         while not self.closing.is_set():

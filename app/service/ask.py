@@ -12,13 +12,13 @@ from app.service.times import iso
 from app.store.database import Database
 from app.store.leasing import Lease, any_ready, lease, open_attempts
 from app.store.studies import Queue, find_queues, find_study_by_id, objectives_of, study_names
-from app.store.workers import Seen, see_workers
+from app.store.workers import Seen, drained_among, see_workers
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.work import Ask, Asked, Job
 
 ALL = "*"
 MOST_AT_ONCE = 256
-RETRY_AFTER_S = {"planning": 1.0, "all_leased": 5.0, "paused": 30.0, "finished": 60.0}
+RETRY_AFTER_S = {"drained": 60.0, "planning": 1.0, "all_leased": 5.0, "paused": 30.0, "finished": 60.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +42,31 @@ def peek(database: Database, asks: Sequence[Ask]) -> bool:
         return bool(wanted) and any_ready(connection, wanted)
 
 
+def drained(database: Database, asks: Sequence[Ask]) -> set[str]:
+    """The workers among these that get no jobs, so that there is nothing to wait for."""
+    with database.read() as connection:
+        return drained_among(connection, {ask.worker for ask in asks})
+
+
 def serve(database: Database, asks: Sequence[Ask], heartbeat_s: float) -> list[list[Job]]:
     """Lease for all of these asks at once; a list of jobs for each, in their order."""
     return database.write(lambda connection: serve_all(connection, asks, heartbeat_s))
 
 
 def serve_all(connection: Connection, asks: Sequence[Ask], heartbeat_s: float) -> list[list[Job]]:
-    workers = see_workers(connection, [Seen(a.worker, tuple(a.studies), tuple(a.objectives)) for a in asks])
+    workers = see_workers(connection, [Seen(a.worker, tuple(a.studies), tuple(a.objectives), a.max_jobs) for a in asks])
     queues = _queues(connection, asks)
     groups: dict[tuple[int, ...], list[int]] = {}
     for index, ask in enumerate(asks):
-        groups.setdefault(tuple(queue.id for queue in _wanted(ask, queues)), []).append(index)
+        if not workers[ask.worker]["drained"]:
+            groups.setdefault(tuple(queue.id for queue in _wanted(ask, queues)), []).append(index)
     shares: list[list[Lease]] = [[] for _ in asks]
     for wanted, members in groups.items():
         if wanted:
             limit = min(sum(asks[index].max_jobs for index in members), MOST_AT_ONCE)
             _deal(lease(connection, _begin_anywhere(wanted, queues), limit), members, asks, shares)
     open_attempts(
-        connection, [(one, workers[ask.worker]) for ask, share in zip(asks, shares, strict=True) for one in share]
+        connection, [(one, workers[ask.worker]["id"]) for ask, share in zip(asks, shares, strict=True) for one in share]
     )
     return [[_job(connection, one, heartbeat_s) for one in share] for share in shares]
 
@@ -148,7 +155,11 @@ def explain(database: Database, ask: Ask) -> Asked:
     with database.read() as connection:
         queues = find_queues(connection, None if ALL in ask.studies else ask.studies)
         known = study_names(connection) if not queues else []
-    reason, detail = _reason(ask, queues, known)
+        resting = drained_among(connection, [ask.worker])
+    if resting:
+        reason, detail = "drained", f"worker {ask.worker!r} is drained: it gets no more jobs until it is undrained"
+    else:
+        reason, detail = _reason(ask, queues, known)
     return Asked(jobs=[], reason=reason, detail=detail, retry_after_s=RETRY_AFTER_S.get(reason, 10.0))
 
 

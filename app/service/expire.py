@@ -1,17 +1,21 @@
 """Expiry: leases without a sign of life return their jobs; back-offs that are over end. Run by planners."""
 
-from sqlalchemy import Connection
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row
 
 from app.service.due import make_due_what_is, may_become_due
 from app.service.tell import failures, limits_of
 from app.service.verdicts import lost
 from app.store.database import Database
 from app.store.leases import overdue, shorten_impossible, still_overdue
-from app.store.ledger import Ending, Ledger
+from app.store.ledger import Ending, JobRow, Ledger
 from app.store.pulse import hearing_since
-from app.store.studies import guests, objectives_of
+from app.store.studies import find_study_by_id, guests, objectives_of
 from app.store.transitions import lock_jobs, lock_study, ripen, write
 from app.store.wakeups import notify
+from app.store.workers import count_attempts
 
 AT_ONCE = 500
 
@@ -52,9 +56,18 @@ def expire_jobs(connection: Connection, study_id: int, ids: list[int]) -> int:
         return 0
     jobs = lock_jobs(connection, ids)
     over = [jobs[job] for job in sorted(still_overdue(connection, ids))]
-    rows = objectives_of(connection, study_id)
+    ended = _expire_study(connection, study, over)
+    count_attempts(connection, dict.fromkeys(ended))
+    return len(ended)
+
+
+def _expire_study(connection: Connection, study: Row[Any], over: Sequence[JobRow]) -> list[str]:
+    """Answers the leases that ended."""
+    rows = objectives_of(connection, study.id)
     if len(over) > 1 and may_become_due(study, rows, over):
-        return sum(expire_jobs(connection, study_id, [job.id]) for job in over)
+        return [
+            lease for job in over for lease in _expire_study(connection, find_study_by_id(connection, study.id), [job])
+        ]
     also = guests(rows)
     ledger = Ledger()
     for job in over:
@@ -68,4 +81,4 @@ def expire_jobs(connection: Connection, study_id: int, ids: list[int]) -> int:
         notify(connection)
     if ledger.results:
         make_due_what_is(connection, now)
-    return len(over)
+    return [ending.lease for ending in ledger.endings]

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, RowMapping
 
-from app.service.tell import limits_of
+from app.service.tell import Ended, limits_of, note_ended
 from app.service.times import iso
 from app.service.verdicts import released
 from app.store.attempts import owners, read_attempts
@@ -15,6 +15,7 @@ from app.store.ledger import Change, Ending, JobRow, Ledger
 from app.store.studies import cancelling, guests, objectives_of
 from app.store.transitions import lock_jobs, lock_study, write
 from app.store.wakeups import notify
+from app.store.workers import count_attempts, hear_workers
 from counterpoise.wire.work import Alive
 
 
@@ -31,6 +32,7 @@ def _prolong(connection: Connection, leases: Sequence[str]) -> dict[str, Alive]:
     known = owners(connection, leases)
     current = prolong(connection, {lease: job for lease, (job, _) in known.items()})
     stopped = cancelling(connection, {study for _, study in known.values()})
+    hear_workers(connection, known)
     return {
         lease: _alive(
             lease, deadline, "timeout_s is over" if over else _STOPPED if known[lease][1] in stopped else None
@@ -49,14 +51,20 @@ def _alive(lease: str, deadline: float, cancel: str | None = None) -> Alive:
 def _revive_all(connection: Connection, leases: Sequence[str]) -> dict[str, Alive]:
     known = owners(connection, leases)
     answers = {lease: _lost(lease, "this lease was never issued, or its study was deleted") for lease in leases}
+    revived: Ended = {}
     for study in sorted({study for _, study in known.values()}):
         mine = [lease for lease in leases if lease in known and known[lease][1] == study]
-        answers |= _revive(connection, study, mine, known)
+        answers |= _revive(connection, study, mine, known, revived)
+    count_attempts(connection, revived)
     return answers
 
 
 def _revive(
-    connection: Connection, study_id: int, leases: Sequence[str], known: dict[str, tuple[int, int]]
+    connection: Connection,
+    study_id: int,
+    leases: Sequence[str],
+    known: dict[str, tuple[int, int]],
+    reopened: Ended,
 ) -> dict[str, Alive]:
     study = lock_study(connection, study_id)
     if study is None:
@@ -78,6 +86,7 @@ def _revive(
             ledger.endings.append(Ending(lease, None))
             revived.append(job.id)
     write(connection, study, ledger, guests(rows))
+    note_ended(reopened, ledger, attempts)
     again = (
         prolong(connection, {ending.lease: known[ending.lease][0] for ending in ledger.endings})
         if ledger.endings
@@ -131,6 +140,7 @@ def release_all(connection: Connection, leases: Sequence[str]) -> list[str]:
         if study is not None:
             mine = {lease: job for lease, (job, owner) in known.items() if owner == study_id}
             done += _release_study(connection, study, mine)
+    count_attempts(connection, dict.fromkeys(done))
     return done
 
 

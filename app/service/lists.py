@@ -11,19 +11,11 @@ from app.errors import ObjectiveUnknown
 from app.service.studies import find
 from app.service.times import iso
 from app.store.database import Database
-from app.store.lists import (
-    attempts_of,
-    jobs_held,
-    last_workers,
-    page_of_jobs,
-    page_of_samples,
-    page_of_workers,
-    values_of,
-)
+from app.store.lists import attempts_of, last_workers, page_of_jobs, page_of_samples, values_of
 from app.store.steps import steps_of
 from app.store.studies import objectives_of
 from counterpoise.wire.problems import did_you_mean
-from counterpoise.wire.views import AttemptView, FrontItem, JobView, SampleView, StepView, WorkerView
+from counterpoise.wire.views import AttemptView, FrontItem, JobView, SampleView, StepView
 
 AT_ONCE = 10_000
 TOLD = ("outcome", "value", "failure", "message", "duration_s", "details")
@@ -188,21 +180,3 @@ def _nondominated(objectives: Sequence[dict[str, Any]], samples: Sequence[Sample
     F = np.array([[one.values[o["name"]] for o in objectives] for one in complete]) * signs  # (n, m)
     best = moocore.is_nondominated(F, keep_weakly=True)
     return [one for one, kept in zip(complete, best, strict=True) if kept]
-
-
-def list_workers(database: Database, after: int, limit: int) -> list[tuple[int, WorkerView]]:
-    with database.read() as connection:
-        rows = page_of_workers(connection, after, limit)
-        held = jobs_held(connection)
-    return [
-        (
-            row["id"],
-            WorkerView(
-                worker=row["name"],
-                first_seen_at=iso(row["first_seen_at"]),
-                last_seen_at=iso(row["last_seen_at"]),
-                jobs=held.get(row["id"], []),
-            ),
-        )
-        for row in rows
-    ]

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Row
 
 from app.service.studies import find
 from app.service.times import iso
+from app.service.workers import ALIVE_S
 from app.store.database import Database
 from app.store.lists import database_time, head_age, live_workers
 from app.store.samples import last_durations
@@ -15,7 +16,6 @@ from app.store.steps import due_steps, last_record
 from app.store.studies import leased_counts, objectives_of, page_of_studies
 from counterpoise.wire.views import Hypervolume, ObjectiveView, StudySummary, StudyView
 
-ALIVE_S = 120.0  # workers poll at least every minute
 LATE_PLAN_S = 30.0
 LONG_WAIT_S = 10.0
 
@@ -113,11 +113,15 @@ def _queues(
     connection: Connection, study: Row[Any], rows: Sequence[Row[Any]], objectives: Sequence[ObjectiveView]
 ) -> list[str]:
     words = []
-    alive = live_workers(connection, ALIVE_S)
+    alive = [worker for worker in live_workers(connection, ALIVE_S) if _takes(worker["studies"], study.name)]
+    resting = [worker["name"] for worker in alive if worker["drained"]]
+    if resting and study.phase != "finished":
+        some = ", ".join(resting[:3]) + (f" and {len(resting) - 3} more" if len(resting) > 3 else "")
+        words.append(f"drained, so that they get no more jobs: {some}; `workers undrain` lets a worker go on")
     for row, seen in zip(rows, objectives, strict=True):
         if row.same_run_as is not None or not seen.ready or seen.leased or study.state == "paused":
             continue  # whoever holds a job of it can evaluate it, though it may not have asked for hours
-        able = [w for w in alive if _takes(w["studies"], study.name) and _takes(w["objectives"], row.name)]
+        able = [w for w in alive if not w["drained"] and _takes(w["objectives"], row.name)]
         age = head_age(connection, row.id)
         if not able and age is not None and age > LONG_WAIT_S:
             words.append(

@@ -1,7 +1,7 @@
 """Tell: a worker's values and failures. Idempotent per lease; a list is answered item by item."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,11 +15,13 @@ from app.store.ledger import Ending, JobRow, Ledger, Result
 from app.store.studies import guests, objectives_of
 from app.store.transitions import lock_jobs, lock_study, write
 from app.store.wakeups import notify
+from app.store.workers import count_attempts
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.work import Tell, Told
 
 MOST_METADATA = 20_000
 STOPPED = "it was stopped"  # how a stopped study ended
+Ended = dict[str, RowMapping | None]  # by lease
 SAID = ("done", "failed", "late", "duplicate")  # outcomes that a worker's own words gave an attempt
 
 
@@ -32,6 +34,7 @@ def tell_all(connection: Connection, items: Sequence[Tell]) -> list[Told]:
     known = owners(connection, [item.lease for item in items])
     answers: dict[int, Told] = {}
     by_study: dict[int, list[int]] = {}
+    ended: Ended = {}
     for index, item in enumerate(items):
         job, study = known.get(item.lease, (None, None))
         if study is None or job != item.job:
@@ -41,8 +44,9 @@ def tell_all(connection: Connection, items: Sequence[Tell]) -> list[Told]:
             by_study.setdefault(study, []).append(index)
     for study in sorted(by_study):  # one order for all, so that two lists never wait for each other
         for indices in _rounds(by_study[study], items):
-            heard = _tell_study(connection, study, [items[index] for index in indices])
+            heard = _tell_study(connection, study, [items[index] for index in indices], ended)
             answers.update(zip(indices, heard, strict=True))
+    count_attempts(connection, ended)
     return [answers[index] for index in range(len(items))]
 
 
@@ -54,14 +58,14 @@ def _rounds(indices: Sequence[int], items: Sequence[Tell]) -> Iterator[list[int]
         indices = [index for index in indices if index not in first]
 
 
-def _tell_study(connection: Connection, study_id: int, items: Sequence[Tell]) -> list[Told]:
+def _tell_study(connection: Connection, study_id: int, items: Sequence[Tell], ended: Ended) -> list[Told]:
     study = lock_study(connection, study_id)
     if study is None:
         return [Told(job=item.job, status=404, detail="its study was deleted meanwhile") for item in items]
     rows = objectives_of(connection, study_id)
     jobs = lock_jobs(connection, [item.job for item in items])
     if len(items) > 1 and may_become_due(study, rows, jobs.values()):
-        return [answer for item in items for answer in _tell_study(connection, study_id, [item])]
+        return [answer for item in items for answer in _tell_study(connection, study_id, [item], ended)]
     also = guests(rows)
     hearing = _Hearing(
         names={row.id: row.name for row in rows},
@@ -72,11 +76,18 @@ def _tell_study(connection: Connection, study_id: int, items: Sequence[Tell]) ->
     )
     answers = [hearing.hear(item) for item in items]
     now = write(connection, study, hearing.ledger, also)
+    note_ended(ended, hearing.ledger, hearing.attempts)
     if any(change.state == "ready" for change in hearing.ledger.changes):
         notify(connection)
     if hearing.ledger.results:
         make_due_what_is(connection, now)
     return answers
+
+
+def note_ended(ended: Ended, ledger: Ledger, attempts: Mapping[str, RowMapping]) -> None:
+    """For `count_attempts` at the transaction's end: what each attempt was before the transaction."""
+    for ending in ledger.endings:
+        ended.setdefault(ending.lease, attempts.get(ending.lease))
 
 
 def limits_of(study: Row[Any]) -> Limits:

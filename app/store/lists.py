@@ -1,7 +1,7 @@
 """Pages of what a study has, by id: each costs the same, however far it is."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, RowMapping, func, select
 
@@ -74,17 +74,22 @@ def page_of_workers(connection: Connection, after: int, limit: int) -> Sequence[
     return connection.execute(query).mappings().all()
 
 
-def jobs_held(connection: Connection) -> dict[int, list[int]]:
+class Held(NamedTuple):
+    job: int
+    leased_at: float
+
+
+def jobs_held(connection: Connection) -> dict[int, list[Held]]:
     """The leased jobs by worker; as many rows as there are busy slots."""
     query = (
-        select(attempts.c.worker_id, jobs.c.id)
+        select(attempts.c.worker_id, jobs.c.id, attempts.c.leased_at)
         .join(jobs, jobs.c.id == attempts.c.job_id)
         .where(jobs.c.state == LEASED, attempts.c.lease == jobs.c.lease)
         .order_by(jobs.c.id)
     )
-    held: dict[int, list[int]] = {}
+    held: dict[int, list[Held]] = {}
     for row in connection.execute(query):
-        held.setdefault(row.worker_id, []).append(row.id)
+        held.setdefault(row.worker_id, []).append(Held(row.id, row.leased_at))
     return held
 
 

@@ -205,6 +205,17 @@ workers = Table(
     # What it asked for last.
     Column("studies", Document, nullable=False),
     Column("objectives", Document, nullable=False),
+    # The most jobs that it ever asked for at once.
+    Column("slots", Integer, nullable=False, server_default=text("1")),
+    # An engineer's wish: it gets no more jobs.
+    Column("drained", Boolean, nullable=False, server_default=false()),
+    # How its attempts ended; they change, last of all, in the transaction that ends them.
+    _count("done"),
+    _count("infeasible"),
+    _count("error"),
+    _count("infrastructure"),
+    _count("lost"),
+    Column("busy_s", Double, nullable=False, server_default=text("0")),
     UniqueConstraint("name"),
     sqlite_autoincrement=True,
 )

@@ -1,15 +1,23 @@
-"""Workers, known by the name they give."""
+"""Workers, known by the name they give; what they did is counted with their attempts.
 
-from collections.abc import Callable, Sequence
+Lock order: workers last, and by name. An ask holds workers while it waits for nobody; whoever else locks them has
+already locked all the studies and jobs that it needs.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Executable, Table, select
+from sqlalchemy import Boolean, Connection, Executable, RowMapping, Table, bindparam, case, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from app.store.among import among
 from app.store.clock import database_now
-from app.store.tables import workers
+from app.store.tables import attempts, workers
+
+FAILURES = ("infeasible", "error", "infrastructure", "lost")
+KEPT = ("done", *FAILURES, "busy_s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,32 +27,126 @@ class Seen:
     name: str
     studies: tuple[str, ...] = ()
     objectives: tuple[str, ...] = ()
+    slots: int = 1
 
 
-def see_workers(connection: Connection, seen: Sequence[Seen]) -> dict[str, int]:
-    """Note that these workers spoke, registering new ones; answers their ids by name."""
+def see_workers(connection: Connection, seen: Sequence[Seen]) -> dict[str, RowMapping]:
+    """Note that these workers asked, registering new ones; answers id and `drained` by name."""
     by_name = {one.name: one for one in seen}  # the last word of each counts
     upsert = _UPSERT[connection.dialect.name]
     connection.execute(
         upsert,
         [
-            {"name": name, "studies": list(one.studies), "objectives": list(one.objectives)}
+            {"name": name, "studies": list(one.studies), "objectives": list(one.objectives), "slots": one.slots}
             for name, one in sorted(by_name.items())  # in one order, so that two batches never lock crosswise
         ],
     )
-    return {row.name: row.id for row in connection.execute(_IDS, {"names": by_name})}
+    return {row["name"]: row for row in connection.execute(_KNOWN, {"names": by_name}).mappings()}
 
 
-_IDS = select(workers.c.name, workers.c.id).where(among(workers.c.name, "names"))
+_KNOWN = select(workers.c.name, workers.c.id, workers.c.drained).where(among(workers.c.name, "names"))
 
 
 def _upsert(insert: Callable[[Table], Any]) -> Executable:
     row = insert(workers).values(first_seen_at=database_now(), last_seen_at=database_now())
     asked = {"studies": row.excluded.studies, "objectives": row.excluded.objectives}
+    most = case((row.excluded.slots > workers.c.slots, row.excluded.slots), else_=workers.c.slots)
     upsert: Executable = row.on_conflict_do_update(
-        index_elements=["name"], set_={"last_seen_at": database_now(), **asked}
+        index_elements=["name"], set_={"last_seen_at": database_now(), "slots": most, **asked}
     )
     return upsert
 
 
 _UPSERT = {"postgresql": _upsert(postgresql.insert), "sqlite": _upsert(sqlite.insert)}
+
+
+def hear_workers(connection: Connection, leases: Iterable[str]) -> None:
+    """Note that whoever holds these leases gave a sign of life."""
+    holders = connection.execute(_HOLDERS, {"leases": leases}).scalars().all()
+    if holders:
+        connection.execute(_HEAR, [{"one": name} for name in sorted(holders)])
+
+
+_HOLDERS = (
+    select(workers.c.name)
+    .join(attempts, attempts.c.worker_id == workers.c.id)
+    .where(among(attempts.c.lease, "leases"))
+    .distinct()
+)
+_HEAR = update(workers).where(workers.c.name == bindparam("one")).values(last_seen_at=database_now())
+
+
+def count_attempts(connection: Connection, changed: Mapping[str, RowMapping | None]) -> None:
+    """Count how these leases' attempts ended. Last in a transaction, and once.
+
+    `changed`: the attempt as it was before this transaction, where it had ended and was counted already.
+    """
+    if not changed:
+        return
+    deltas: dict[str, Counter[str]] = {}
+    spoke: set[str] = set()
+    for row in connection.execute(_ENDED, {"leases": changed}).mappings():
+        delta = deltas.setdefault(row["name"], Counter())
+        _add(delta, row, +1)
+        _add(delta, changed[row["lease"]], -1)
+        if row["outcome"] not in ("expired", "overtaken"):  # those end without the worker's word
+            spoke.add(row["name"])
+    rows = [
+        {"one": name, "spoke": name in spoke, **{f"by_{what}": deltas[name][what] for what in KEPT}}
+        for name in sorted(deltas)
+    ]
+    if rows:
+        connection.execute(_COUNT, rows if len(rows) > 1 else rows[0])
+
+
+def _add(delta: "Counter[str]", attempt: RowMapping | None, sign: int) -> None:
+    if attempt is None or attempt["outcome"] is None:
+        return
+    delta["busy_s"] += sign * (attempt["ended_at"] - attempt["leased_at"])
+    what = _COUNTER.get(attempt["outcome"], attempt["failure"])
+    if what is not None:  # released or overtaken counts neither for nor against
+        delta[what] += sign
+
+
+_COUNTER = {"done": "done", "late": "done", "duplicate": "done", "expired": "lost"}
+_ENDED = (
+    select(
+        workers.c.name,
+        attempts.c.lease,
+        attempts.c.outcome,
+        attempts.c.failure,
+        attempts.c.leased_at,
+        attempts.c.ended_at,
+    )
+    .join(workers, workers.c.id == attempts.c.worker_id)
+    .where(among(attempts.c.lease, "leases"))
+)
+_COUNT = (
+    update(workers)
+    .where(workers.c.name == bindparam("one"))
+    .values(
+        last_seen_at=case((bindparam("spoke", type_=Boolean), database_now()), else_=workers.c.last_seen_at),
+        **{name: workers.c[name] + bindparam(f"by_{name}", type_=workers.c[name].type) for name in KEPT},
+    )
+)
+
+
+def drain_worker(connection: Connection, name: str, drained: bool) -> bool:
+    """False if no worker has this name."""
+    statement = update(workers).where(workers.c.name == name).values(drained=drained)
+    return connection.execute(statement).rowcount > 0
+
+
+def find_worker(connection: Connection, name: str) -> RowMapping:
+    return connection.execute(select(workers).where(workers.c.name == name)).mappings().one()
+
+
+def drained_among(connection: Connection, names: Iterable[str]) -> set[str]:
+    return set(connection.execute(_DRAINED, {"names": names}).scalars())
+
+
+_DRAINED = select(workers.c.name).where(among(workers.c.name, "names"), workers.c.drained)
+
+
+def worker_names(connection: Connection) -> list[str]:
+    return list(connection.execute(select(workers.c.name).order_by(workers.c.id.desc()).limit(1000)).scalars())

@@ -4,7 +4,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
-from counterpoise.wire.work import Request
+from counterpoise.wire.work import Request, WorkerText
 
 Item = TypeVar("Item")
 MOST_BUDGET = 1_000_000  # as for a specification
@@ -120,11 +120,32 @@ class FrontItem(BaseModel):
     values: dict[str, float]
 
 
+class WorkerFailures(BaseModel):
+    infeasible: int = 0
+    error: int = 0
+    infrastructure: int = 0
+    lost: int = Field(0, description="leases that expired without a later word")
+
+
 class WorkerView(BaseModel):
     worker: str
     first_seen_at: str
-    last_seen_at: str
+    last_seen_at: str = Field(description="when it last asked, told, released or gave a sign of life")
+    alive: bool = Field(True, description="seen in the last two minutes, or it holds a job")
+    drained: bool = Field(False, description="it gets no more jobs")
+    studies: list[str] = Field([], description="what it asked for last")
+    objectives: list[str] = []
+    slots: int = Field(1, description="the most jobs that it ever asked for at once")
     jobs: list[int] = Field(description="leased to it now")
+    done: int = Field(0, description="values told, late ones and duplicates included")
+    failures: WorkerFailures = WorkerFailures()
+    busy_share: float = Field(
+        0.0, description="of the time of all its slots, from first to last seen, the part in which they held jobs"
+    )
+
+
+class WorkerName(Request):
+    worker: WorkerText = Field(description="as it names itself", examples=["node7-slot0"])
 
 
 class Imported(BaseModel):

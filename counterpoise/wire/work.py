@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 FailureKind = Literal["infeasible", "error", "infrastructure"]
 # No database keeps a NUL, and no name needs one.
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]+$")]
+WorkerText = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 Token = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Id = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 # Beyond this the squares that models are made of overflow; a penalty need not be larger.
@@ -38,9 +39,7 @@ def _check_depth(value: object, depth: int = 0) -> None:
 
 
 class Ask(Request):
-    worker: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")] = Field(
-        description="a name for this worker, the same each time", examples=["node7-slot0"]
-    )
+    worker: WorkerText = Field(description="a name for this worker, the same each time", examples=["node7-slot0"])
     studies: list[Name] = Field(
         min_length=1, max_length=1000, description='names, or ["*"] for all', examples=[["wing"]]
     )

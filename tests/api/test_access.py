@@ -30,6 +30,8 @@ TABLE: dict[tuple[str, str], tuple[str, object, int]] = {
     ("POST", "/heartbeat"): (WORKERS, {"leases": [NEVER_ISSUED]}, 200),
     ("POST", "/release"): (WORKERS, {"leases": [NEVER_ISSUED]}, 200),
     ("GET", "/workers"): (READERS, None, 200),
+    ("POST", "/workers/drain"): (ADMINS, {"worker": "nobody"}, 404),
+    ("POST", "/workers/undrain"): (ADMINS, {"worker": "nobody"}, 404),
     ("POST", "/studies"): (ADMINS, SPEC, 200),
     ("GET", "/studies"): (READERS, None, 200),
     ("GET", "/studies/{name}"): (BOTH, None, 200),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
 from sqlalchemy import select, text
 
 from app.planner import plan_one
@@ -13,7 +14,7 @@ from app.service.studies import create
 from app.service.tell import tell
 from app.store.database import Database
 from app.store.pulse import beat
-from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, studies
+from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, studies, workers
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.views import StudyView
 from counterpoise.wire.work import Ask, Failure, FailureKind, Job, Tell, Told
@@ -133,6 +134,16 @@ class Lab:
         leased = [row for row in all_jobs if row["state"] == "leased"]
         running = [row["lease"] for row in self.rows(attempts) if row["outcome"] is None]
         assert sorted(running) == sorted(row["lease"] for row in leased)
+        self.check_workers()
         for row in self.rows(objectives):
             mine = [job for job in all_jobs if job["objective_id"] == row["id"] and not job["cheap_only"]]
             assert row["open_full"] == sum(job["state"] in ("ready", "leased") for job in mine)
+
+    def check_workers(self) -> None:
+        for worker in self.rows(workers):
+            mine = [row for row in self.rows(attempts) if row["worker_id"] == worker["id"] and row["outcome"]]
+            assert worker["done"] == sum(row["outcome"] in ("done", "late", "duplicate") for row in mine)
+            assert worker["lost"] == sum(row["outcome"] == "expired" for row in mine)
+            for kind in ("infeasible", "error", "infrastructure"):
+                assert worker[kind] == sum((row["outcome"], row["failure"]) == ("failed", kind) for row in mine)
+            assert worker["busy_s"] == pytest.approx(sum(row["ended_at"] - row["leased_at"] for row in mine), abs=1e-3)

@@ -21,7 +21,7 @@ class SmallStudy:
             objectives = [NewObjective("mass", lease_s), NewObjective("drag", lease_s)]
             study = create_study(connection, name, {"name": name}, budget, seed=1, wanted=objectives)
             workers = see_workers(connection, [Seen("worker-1")])
-            return study, queues(connection, study), workers["worker-1"]
+            return study, queues(connection, study), workers["worker-1"]["id"]
 
         self.id, self.queues, self.worker = database.write(create)
 

@@ -15,7 +15,7 @@ from app.store.workers import Seen, see_workers
 
 
 def see_worker(connection: Connection, name: str) -> int:
-    return see_workers(connection, [Seen(name)])[name]
+    return int(see_workers(connection, [Seen(name)])[name]["id"])
 
 
 def scalar(connection: Connection, query: str) -> object:

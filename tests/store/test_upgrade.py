@@ -9,11 +9,11 @@ import pytest
 from alembic import command
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, func, select, text, update
 
 from app.errors import DatabaseBehind, DatabaseUnusable
 from app.store.database import Database
-from app.store.tables import jobs, metadata, objectives
+from app.store.tables import attempts, jobs, metadata, objectives, workers
 from app.store.upgrade import MIGRATIONS, _config, drift, head, require_head, revision, upgrade
 from tests.store.small_study import SmallStudy
 
@@ -137,6 +137,26 @@ def test_several_upgrades_at_once_do_not_collide(empty_url: str) -> None:
     database = Database(empty_url)
     require_head(database)
     database.close()
+
+
+def test_workers_that_were_there_before_are_counted(database: Database) -> None:
+    study = SmallStudy(database)
+    study.add_full(3)
+    taken = study.take(6)
+    ends = [("done", None), ("late", None), ("failed", "error"), ("expired", None), ("released", None)]
+
+    def end(connection: Connection) -> None:
+        command.downgrade(_config(connection), "0001")
+        for one, (outcome, failure) in zip(taken, ends, strict=False):
+            said = {"outcome": outcome, "failure": failure, "ended_at": attempts.c.leased_at + 2.0}
+            connection.execute(update(attempts).where(attempts.c.lease == one.lease).values(said))
+
+    database.migrate(end)
+    assert upgrade(database) == ("0001", head())
+    with database.read() as connection:
+        (row,) = connection.execute(select(workers)).all()
+    assert (row.done, row.error, row.lost, row.infeasible, row.slots, row.drained) == (2, 1, 1, 0, 1, False)
+    assert row.busy_s == pytest.approx(10.0, abs=1e-3)
 
 
 def test_migrations_spell_out_their_columns() -> None:
