@@ -45,6 +45,10 @@ class ObjectiveUnknown(CounterpoiseError):
     """The study has no objective of this name, or none with jobs of its own."""
 
 
+class JobUnknown(CounterpoiseError):
+    """No job has this number."""
+
+
 class WorkerUnknown(CounterpoiseError):
     """No worker of this name has ever asked."""
 

@@ -21,6 +21,7 @@ STATUS: dict[type[CounterpoiseError], tuple[int, str, str]] = {
     errors.RoleInsufficient: (403, "role-insufficient", "This token may not do this"),
     errors.StudyUnknown: (404, "study-unknown", "There is no such study"),
     errors.ObjectiveUnknown: (404, "objective-unknown", "There is no such objective"),
+    errors.JobUnknown: (404, "job-unknown", "There is no such job"),
     errors.WorkerUnknown: (404, "worker-unknown", "There is no such worker"),
     errors.LeaseUnknown: (404, "lease-unknown", "There is no such lease"),
     errors.StudyExists: (409, "study-exists", "The name is taken"),

@@ -9,10 +9,12 @@ from app.api.access import READ, WORKER, allow
 from app.api.dependencies import TheDatabase, ThePage, TheSettings, Window
 from app.api.document import body, reference
 from app.service import lists, progress, studies
+from app.service.explain import explain_job
 from counterpoise.wire.specification import EXAMPLE, NAME_RULE, Specification, parse_specification
 from counterpoise.wire.views import (
     Extend,
     FrontItem,
+    JobStory,
     JobView,
     Page,
     Retried,
@@ -95,6 +97,12 @@ def get_jobs(
     state: Annotated[State | None, Query()] = None,
 ) -> Page[JobView]:
     return page(lists.list_jobs(database, name, window.after, window.limit, objective, state), window)
+
+
+@router.get("/jobs/{job}", summary="Why a job is where it is", tags=["jobs"], dependencies=READERS)
+def get_job(job: Annotated[int, Path(ge=1, le=2**53, examples=[17])], database: TheDatabase) -> JobStory:
+    """What happened to it, who had it, and what it waits for, in plain words."""
+    return explain_job(database, job)
 
 
 @router.get("/studies/{name}/steps", summary="Steps with their diagnostics", dependencies=READERS)

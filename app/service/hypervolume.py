@@ -27,7 +27,8 @@ def hypervolume(F: Floats, reference: Sequence[float] | None) -> dict[str, Any] 
         value = float(moocore.hv_approx(F, ref=ref, seed=1))
     if not math.isfinite(value):  # values near the end of what a float can hold
         return None
-    return {"value": value, "reference": ref.tolist(), "exact": m <= EXACT_UP_TO}
+    front = int(moocore.is_nondominated(F, keep_weakly=True).sum())
+    return {"value": value, "reference": ref.tolist(), "exact": m <= EXACT_UP_TO, "front": front}
 
 
 def reference_of(F: Floats) -> Floats:

@@ -6,13 +6,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Row
 
+from app.service.ratios import ENOUGH
 from app.service.studies import find
 from app.service.times import iso
 from app.service.workers import ALIVE_S
 from app.store.database import Database
 from app.store.lists import database_time, head_age, live_workers
 from app.store.samples import last_durations
-from app.store.steps import due_steps, last_record
+from app.store.steps import due_steps, last_records
 from app.store.studies import leased_counts, objectives_of, page_of_studies
 from counterpoise.wire.views import Hypervolume, ObjectiveView, StudySummary, StudyView
 
@@ -46,10 +47,12 @@ def view(database: Database, name: str) -> StudyView:
         rows = objectives_of(connection, study.id)
         leased = leased_counts(connection, study.id)
         objectives = [_objective(connection, study, row, leased) for row in rows]
+        last = last_records(connection, study.id, 2)
         return StudyView(
             **summary(study),
             objectives=objectives,
-            hypervolume=_hypervolume(connection, study),
+            hypervolume=_hypervolume(study, last),
+            planning_s=last[0].done_at - last[0].due_at if last else None,
             health=health(connection, study, rows, objectives),
             spec=study.spec,
         )
@@ -68,6 +71,7 @@ def _objective(connection: Connection, study: Row[Any], row: Row[Any], leased: d
         cheap=bool(row.cheap) if row.cheap is not None else row.ratio > study.spec["cheap_threshold"],
         ratio=row.ratio,
         median_duration_s=statistics.median(durations) if durations else None,
+        duration_quartiles_s=_quartiles(durations),
         ready=row.created - row.done - row.failed - row.superseded - held,
         leased=held,
         done=row.done,
@@ -76,18 +80,32 @@ def _objective(connection: Connection, study: Row[Any], row: Row[Any], leased: d
     )
 
 
-def _hypervolume(connection: Connection, study: Row[Any]) -> Hypervolume | None:
-    step = last_record(connection, study.id)
-    found = (step.record or {}).get("hypervolume") if step is not None else None
-    if step is None or not found:
+def _quartiles(durations: Sequence[float]) -> tuple[float, float] | None:
+    if len(durations) < ENOUGH:
         return None
+    first, _, third = statistics.quantiles(durations, n=4, method="inclusive")
+    return first, third
+
+
+def _hypervolume(study: Row[Any], last: Sequence[Row[Any]]) -> Hypervolume | None:
+    found, before = ([(step.record or {}).get("hypervolume") for step in last] + [None, None])[:2]
+    if not found:
+        return None
+    step = last[0]
     objectives = study.spec["objectives"]
     reference = {
         o["name"]: -value if o["direction"] == "maximize" else value
         for o, value in zip(objectives, found["reference"], strict=True)
     }
     number = step.number if step.kind == "search" else study.step
-    return Hypervolume(value=found["value"], reference_point=reference, step=number, exact=found["exact"])
+    return Hypervolume(
+        value=found["value"],
+        reference_point=reference,
+        step=number,
+        exact=found["exact"],
+        front=found.get("front"),
+        previous=before["value"] if before else None,
+    )
 
 
 def health(

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, RowMapping, select
 
 from app.store.among import among
 from app.store.clock import database_now
-from app.store.tables import attempts, jobs
+from app.store.tables import attempts, jobs, workers
 
 
 def owners(connection: Connection, leases: Sequence[str]) -> dict[str, tuple[int, int]]:
@@ -28,3 +28,15 @@ def read_attempts(connection: Connection, leases: Sequence[str]) -> dict[str, Ro
 
 _AGE = (database_now() - attempts.c.leased_at).label("age_s")
 _ATTEMPTS = select(*attempts.c, _AGE).where(among(attempts.c.lease, "leases"))
+
+
+def last_attempts(connection: Connection, job: int, most: int) -> list[RowMapping]:
+    """The latest attempts at a job, with the names of their workers, in their order."""
+    query = (
+        select(attempts, workers.c.name.label("worker"))
+        .join(workers, workers.c.id == attempts.c.worker_id)
+        .where(attempts.c.job_id == job)
+        .order_by(attempts.c.number.desc())
+        .limit(most)
+    )
+    return list(connection.execute(query).mappings())[::-1]

@@ -51,16 +51,15 @@ def attempts_of(connection: Connection, ids: Sequence[int]) -> Sequence[RowMappi
 def page_of_samples(
     connection: Connection, study: int, after: int, limit: int, full: bool | None = None
 ) -> Sequence[RowMapping]:
-    query = (
-        select(*samples.c, steps.c.kind, steps.c.number, steps.c.objective)
-        .outerjoin(steps, steps.c.id == samples.c.step_id)
-        .where(samples.c.study_id == study, samples.c.id > after)
-        .order_by(samples.c.id)
-        .limit(limit)
-    )
+    query = _SAMPLES.where(samples.c.study_id == study, samples.c.id > after).order_by(samples.c.id).limit(limit)
     if full is not None:
         query = query.where(samples.c.full == full)
     return connection.execute(query).mappings().all()
+
+
+_SAMPLES = select(*samples.c, steps.c.kind, steps.c.number, steps.c.objective).outerjoin(
+    steps, steps.c.id == samples.c.step_id
+)
 
 
 def values_of(connection: Connection, ids: Sequence[int]) -> Sequence[RowMapping]:
@@ -110,6 +109,26 @@ def head_age(connection: Connection, objective: int) -> float | None:
     )
     age: Any = connection.execute(query).scalar()
     return None if age is None else float(age)
+
+
+def queue_head(connection: Connection, objective: int, most: int) -> list[int]:
+    """The first jobs of a queue, in the order of leasing."""
+    query = (
+        select(jobs.c.id)
+        .where(jobs.c.objective_id == objective, jobs.c.state == READY, jobs.c.ready_at.is_(None))
+        .order_by(jobs.c.cheap_only, jobs.c.id)
+        .limit(most)
+    )
+    return list(connection.execute(query).scalars())
+
+
+def find_job(connection: Connection, job: int) -> RowMapping | None:
+    return connection.execute(select(jobs).where(jobs.c.id == job)).mappings().one_or_none()
+
+
+def find_sample(connection: Connection, sample: int) -> RowMapping:
+    """With the step that asked for it."""
+    return connection.execute(_SAMPLES.where(samples.c.id == sample)).mappings().one()
 
 
 def database_time(connection: Connection) -> float:

@@ -107,8 +107,8 @@ def steps_of(
     return list(connection.execute(query).all())
 
 
-def last_record(connection: Connection, study: int) -> Row[Any] | None:
-    """The latest step that looked at the whole study."""
+def last_records(connection: Connection, study: int, count: int) -> list[Row[Any]]:
+    """The latest steps that looked at the whole study, newest first."""
     kinds = steps.c.kind.in_(("search", "closing"))
     query = select(steps).where(steps.c.study_id == study, steps.c.state == "done", kinds)
-    return connection.execute(query.order_by(steps.c.id.desc()).limit(1)).one_or_none()
+    return list(connection.execute(query.order_by(steps.c.id.desc()).limit(count)).all())

@@ -23,6 +23,9 @@ class ObjectiveView(BaseModel):
     cheap: bool
     ratio: float = Field(description="evaluations of this objective that fit into one of the slowest")
     median_duration_s: float | None = Field(description="of the last 100; null before the first")
+    duration_quartiles_s: tuple[float, float] | None = Field(
+        None, description="a quarter took less than the first, a quarter more than the second; null before the third"
+    )
     ready: int
     leased: int
     done: int
@@ -35,6 +38,8 @@ class Hypervolume(BaseModel):
     reference_point: dict[str, float] = Field(description="in the user's units and directions")
     step: int
     exact: bool = Field(description="false above 5 objectives: approximated")
+    front: int | None = Field(None, description="samples on the front then")
+    previous: float | None = Field(None, description="the value at the step before, against the same point")
 
 
 class StudySummary(BaseModel):
@@ -53,6 +58,7 @@ class StudySummary(BaseModel):
 class StudyView(StudySummary):
     objectives: list[ObjectiveView]
     hypervolume: Hypervolume | None
+    planning_s: float | None = Field(None, description="how long the last step took, from due to done")
     health: list[str] = Field(description="what needs attention, in plain words; empty when all is well")
     spec: dict[str, Any]
 
@@ -97,6 +103,36 @@ class AttemptView(BaseModel):
     message: str | None
     duration_s: float | None = Field(description="as the worker told it")
     details: dict[str, Any] | None = Field(description="`metadata` and `also`, as told")
+
+
+class AttemptStory(BaseModel):
+    number: int
+    worker: str
+    leased_at: str
+    ended_at: str | None
+    outcome: str | None = Field(
+        description="done, failed, late, duplicate, expired, released or overtaken; null while it runs"
+    )
+    value: float | None
+    failure: str | None
+    message: str | None = Field(description="the last 2,000 characters of what the worker said of a failure")
+    duration_s: float | None = Field(description="as the worker measured it")
+
+
+class JobStory(BaseModel):
+    job: int
+    study: str
+    sample: int
+    step: str | None = Field(description="that asked for the sample; null for an imported one")
+    objective: str
+    also: list[str]
+    cheap_only: bool
+    x: dict[str, float | int]
+    state: str
+    value: float | None
+    ahead: int | None = Field(description="jobs before it in its queue; 1000 means so many or more")
+    why: list[str] = Field(description="why it is where it is, in plain words")
+    attempts: list[AttemptStory] = Field(description="the latest 100, oldest first")
 
 
 class StepView(BaseModel):

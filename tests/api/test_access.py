@@ -30,6 +30,7 @@ TABLE: dict[tuple[str, str], tuple[str, object, int]] = {
     ("POST", "/heartbeat"): (WORKERS, {"leases": [NEVER_ISSUED]}, 200),
     ("POST", "/release"): (WORKERS, {"leases": [NEVER_ISSUED]}, 200),
     ("GET", "/workers"): (READERS, None, 200),
+    ("GET", "/jobs/{job}"): (READERS, None, 200),
     ("POST", "/workers/drain"): (ADMINS, {"worker": "nobody"}, 404),
     ("POST", "/workers/undrain"): (ADMINS, {"worker": "nobody"}, 404),
     ("POST", "/studies"): (ADMINS, SPEC, 200),
@@ -72,7 +73,8 @@ def guarded(client: TestClient, database: Database) -> TestClient:
 def call(client: TestClient, route: tuple[str, str], token: str | None, scheme: str = "Bearer") -> Response:
     method, path = route
     headers = {} if token is None else {"Authorization": f"{scheme} {token}"}
-    return client.request(method, path.format(name="wing", what="samples"), json=TABLE[route][1], headers=headers)
+    filled = path.format(name="wing", what="samples", job=1)
+    return client.request(method, filled, json=TABLE[route][1], headers=headers)
 
 
 def test_every_route_is_in_the_table(app: FastAPI) -> None:

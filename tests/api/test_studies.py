@@ -312,3 +312,13 @@ def test_without_tokens_a_foreign_page_gets_nothing(wing: Wing) -> None:
             assert "set tokens" in detail
     for header, local in (("Origin", "http://localhost:3000"), ("Host", "localhost"), ("Host", "[::1]:8000")):
         assert client.get("/studies/wing", headers={header: local}).json()["phase"] == "initial"
+
+
+def test_a_job_explains_itself(wing: Wing) -> None:
+    job = wing.job("drag")
+    found = wing.client.get(f"/jobs/{job['job']}").json()
+    assert (found["study"], found["objective"], found["also"], found["state"]) == ("wing", "drag", ["lift"], "leased")
+    assert found["x"] == job["x"]
+    assert found["why"][0].startswith("worker w has had it since")
+    check_problem(wing.client.get("/jobs/4711"), 404, "job-unknown")
+    check_problem(wing.client.get("/jobs/x"), 422, "invalid-request")
