@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from counterpoise import __version__
-from counterpoise.commands import bench, demo, doctor, replay, server, study, worker
+from counterpoise.commands import bench, demo, doctor, explain, replay, server, study, watch, worker, workers
 
 app = typer.Typer(
     name="counterpoise",
@@ -25,6 +25,9 @@ study.add_to(app)
 worker.add_to(app)
 doctor.add_to(app)
 replay.add_to(app)
+explain.add_to(app)
+workers.add_to(app)
+watch.add_to(app)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 

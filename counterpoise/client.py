@@ -12,6 +12,7 @@ from counterpoise.errors import RequestFailed
 from counterpoise.wire.specification import NAME_RULE, Name, Specification
 from counterpoise.wire.views import (
     FrontItem,
+    JobStory,
     JobView,
     Page,
     Retried,
@@ -130,6 +131,13 @@ class Client:
         params = {"force": "true" if force else "false"}
         self._connection.request("DELETE", _path(study), params=params, safe=False)
 
+    def drain(self, worker: str) -> WorkerView:
+        """It gets no more jobs; what it holds goes on."""
+        return self._post(WorkerView, "/workers/drain", worker=worker)
+
+    def undrain(self, worker: str) -> WorkerView:
+        return self._post(WorkerView, "/workers/undrain", worker=worker)
+
     # engineers, looking
 
     def study(self, study: str) -> StudyView:
@@ -152,6 +160,10 @@ class Client:
 
     def workers(self) -> Iterator[WorkerView]:
         return self._items(WorkerView, "/workers")
+
+    def explain(self, job: int) -> JobStory:
+        """Why a job is where it is, who had it and what happened."""
+        return self._get(JobStory, "GET", f"/jobs/{job}", safe=True)
 
     # health
 

@@ -25,7 +25,7 @@ from counterpoise.wire.specification import EXAMPLE
 from counterpoise.wire.views import FrontItem, Hypervolume, ObjectiveView, Retried, StudySummary, StudyView, WorkerView
 
 TOKEN = "0123456789abcdef"
-COMMANDS = ["create", "list", "show", "pause", "resume", "stop", "extend", "retry", "front", "delete"]
+COMMANDS = ["watch", "create", "list", "show", "pause", "resume", "stop", "extend", "retry", "front", "delete"]
 
 
 def objective(name: str, **given: Any) -> ObjectiveView:
@@ -132,7 +132,7 @@ def write(folder: Path, text: str) -> str:
     return str(file)
 
 
-@pytest.mark.parametrize("command", [*(f"study {each}" for each in COMMANDS), "doctor", "replay"])
+@pytest.mark.parametrize("command", [*(f"study {each}" for each in COMMANDS), "doctor", "replay", "explain"])
 def test_every_command_has_help_with_an_example_and_json(run: Run, command: str) -> None:
     shown = run(*command.split(), "--help").output
     assert f"Example: counterpoise {command}" in shown

@@ -19,6 +19,7 @@ from counterpoise import Client, RequestFailed, __version__
 from counterpoise.errors import NotUnderstood, Refused, ServerAway
 from counterpoise.wire.problems import Fault, Problem
 from counterpoise.wire.specification import EXAMPLE, parse_specification
+from counterpoise.wire.views import JobStory
 from counterpoise.wire.work import Ask, Tell
 from tests.house.test_study_commands import FRONT, STUDY, WORKER
 
@@ -64,6 +65,21 @@ def page(*items: Any, following: str | None = None) -> httpx.Response:
     return httpx.Response(200, json={"items": [item.model_dump() for item in items], "next": following})
 
 
+STORY = JobStory(
+    job=17,
+    study="wing",
+    sample=5,
+    step=None,
+    objective="mass",
+    also=[],
+    cheap_only=False,
+    x={},
+    state="ready",
+    value=None,
+    ahead=0,
+    why=[],
+    attempts=[],
+)
 STUDY_ANSWER = httpx.Response(200, json=STUDY.model_dump())
 TOLD_ANSWER = httpx.Response(200, json=TOLD)
 NO_JOBS = httpx.Response(200, json={"jobs": [], "reason": "planning", "detail": "d", "retry_after_s": 1.0})
@@ -78,6 +94,9 @@ SAFE: dict[str, tuple[Callable[[Client], Any], httpx.Response]] = {
     "GET /studies/wing/steps?limit=1000": (lambda client: list(client.steps("wing")), page()),
     "GET /studies/wing/front?limit=1000": (lambda client: client.front("wing"), page(*FRONT)),
     "GET /workers?limit=1000": (lambda client: list(client.workers()), page(WORKER)),
+    "GET /jobs/17": (lambda client: client.explain(17), httpx.Response(200, json=STORY.model_dump())),
+    "POST /workers/drain": (lambda client: client.drain("node7"), httpx.Response(200, json=WORKER.model_dump())),
+    "POST /workers/undrain": (lambda client: client.undrain("node7"), httpx.Response(200, json=WORKER.model_dump())),
     "POST /studies": (lambda client: client.create_study(EXAMPLE), STUDY_ANSWER),
     "POST /studies/wing/pause": (lambda client: client.pause("wing"), STUDY_ANSWER),
     "POST /studies/wing/resume": (lambda client: client.resume("wing"), STUDY_ANSWER),
