@@ -20,6 +20,7 @@ class Held:
     reason: Reason | None = None
     why: str = ""
     _running: Running | None = None
+    _over: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def evaluate(self, evaluator: Evaluator, slot: int) -> Outcome:
@@ -35,11 +36,15 @@ class Held:
         if outcome is None:
             self.end("timeout", f"timeout: still running after {self.limit_s:g} s")
             outcome = running.wait(ENDING_S)
+        with self._lock:
+            self._over = True
         return outcome or failed("error", f"{self.why}; it could not be ended")
 
     def end(self, reason: Reason, why: str) -> None:
-        """From any thread; the first reason stands."""
+        """From any thread; the first reason stands, and none does once the outcome is there."""
         with self._lock:
+            if self._over:
+                return
             if self.reason is None:
                 self.reason, self.why = reason, why
             running = self._running

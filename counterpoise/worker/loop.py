@@ -60,6 +60,7 @@ class Loop:
         self._queues: list[queue.SimpleQueue[Held | None]] = [queue.SimpleQueue() for _ in range(terms.slots)]
         self._taken = 0
         self._stops = 0
+        self._ending = threading.Event()  # patience is over
         self._asks_over = False
         self._failure: Exception | None = None
 
@@ -104,6 +105,7 @@ class Loop:
                 self._changed.wait(0.2)  # a signal handler can only count
 
     def _end_what_runs(self) -> None:
+        self._ending.set()
         held = self._holding()
         for each in held:
             each.end("stopped", "the worker is stopped")
@@ -229,7 +231,7 @@ class Loop:
             last = outcome.failure.message.partition("\n--- printed")[0].strip().splitlines()[-1:]
             self._log.warning(f"{outcome.failure.kind}: {''.join(last)}", **about)
         kept = self._teller.submit(_tell(job, outcome))
-        while kept.file is None and not kept.over.wait(0.5) and self._stops < 2:
+        while kept.file is None and not kept.over.wait(0.2) and not self._ending.is_set():
             pass  # nothing would keep a second one either
 
     def _release(self, leases: list[str]) -> None:

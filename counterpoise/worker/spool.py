@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,7 @@ class Spool:
         self.root = root
         self._own = root / f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._lock: int | None = None
+        self._opening = threading.Lock()  # slots share the spool
 
     def keep(self, said: Tell) -> Path:
         """Durable when this returns; OSError if the disk cannot."""
@@ -80,7 +82,9 @@ class Spool:
         self._lock = None
 
     def _open(self) -> None:
-        if self._lock is None:
+        with self._opening:
+            if self._lock is not None:
+                return
             draft = self.root / f".{self._own.name}"  # nobody adopts it before it is locked
             draft.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = _locked(draft)

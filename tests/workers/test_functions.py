@@ -1,0 +1,239 @@
+"""Python functions in processes of their own: what they return, raise and do to themselves."""
+
+import math
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from counterpoise.wire.work import Job
+from counterpoise.worker.evaluator import MESSAGE_TAIL, Outcome, outcome_of
+from counterpoise.worker.functions import FunctionEvaluator, FunctionUnusable, Reference
+from tests.e2e.processes import PATIENCE_S, children, eventually
+from tests.workers.jobs import JOB
+
+KINDS = ["infeasible", "infrastructure", "raises", "leaves", "segfault", "exits"]
+NAMES = ["quick", "several", "knows_its_job", "hangs", "talks", "process", *KINDS]
+
+
+def job(objective: str) -> Job:
+    return JOB.model_copy(update={"objective": objective})
+
+
+@pytest.fixture(scope="module")
+def evaluator() -> Iterator[FunctionEvaluator]:
+    functions = {name: Reference("tests.workers.simulations", name) for name in NAMES}
+    functions["drag"] = functions["several"]
+    evaluator = FunctionEvaluator(functions)
+    evaluator.check()
+    yield evaluator
+    evaluator.close()
+
+
+def run(evaluator: FunctionEvaluator, name: str) -> Outcome:
+    outcome = evaluator.start(0, job(name)).wait(PATIENCE_S)
+    assert outcome is not None
+    return outcome
+
+
+def test_a_number(evaluator: FunctionEvaluator) -> None:
+    outcome = run(evaluator, "quick")
+    assert (outcome.value, outcome.failure, outcome.also) == (6.25, None, {})
+    assert outcome.duration_s >= 0
+
+
+def test_numbers_by_name_give_those_of_the_run(evaluator: FunctionEvaluator) -> None:
+    outcome = run(evaluator, "drag")
+    assert (outcome.value, outcome.also) == (2.5, {"lift": 5.0})
+
+
+def test_a_function_that_wants_the_job(evaluator: FunctionEvaluator) -> None:
+    assert run(evaluator, "knows_its_job").value == JOB.seed
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "says"),
+    [
+        ("infeasible", "infeasible", ["counterpoise.Infeasible: span 2.5 folds"]),
+        ("infrastructure", "infrastructure", ["counterpoise.Infrastructure: no licence"]),
+        ("raises", "error", ["ZeroDivisionError: nothing to divide", "--- printed ---\nbefore the trouble\n"]),
+        ("leaves", "error", ["SystemExit: enough"]),
+        ("segfault", "error", ["was ended by signal SIGSEGV", "before the crash\n", "in segfault\n"]),
+        ("exits", "error", ["ended with exit code 3"]),
+    ],
+)
+def test_failures_have_their_kind_and_the_logs_end(
+    evaluator: FunctionEvaluator, name: str, kind: str, says: list[str]
+) -> None:
+    outcome = run(evaluator, name)
+    assert outcome.value is None
+    assert outcome.failure is not None
+    assert outcome.failure.kind == kind
+    for words in says:
+        assert words in outcome.failure.message
+    assert run(evaluator, "quick").value == 6.25  # in the next process, if this one is gone
+
+
+def test_only_the_last_of_much_output_is_kept_and_none_of_another_job(evaluator: FunctionEvaluator) -> None:
+    run(evaluator, "quick")
+    message = run(evaluator, "talks").failure.message  # type: ignore[union-attr]
+    assert message.endswith("line 99999\n")
+    assert "looking at" not in message
+    assert len(message) < 3 * MESSAGE_TAIL
+
+
+def test_one_process_serves_job_after_job(evaluator: FunctionEvaluator) -> None:
+    assert run(evaluator, "process").value == run(evaluator, "process").value
+
+
+def test_slots_do_not_wait_for_each_other(evaluator: FunctionEvaluator) -> None:
+    hanging = evaluator.start(1, job("hangs"))
+    assert run(evaluator, "quick").value == 6.25
+    assert hanging.wait(0.0) is None
+    hanging.cancel("enough")
+    assert hanging.wait(PATIENCE_S) is not None
+
+
+def test_cancel_ends_a_wait_and_all_that_was_started(
+    evaluator: FunctionEvaluator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIDS", str(tmp_path / "pids"))
+    running = evaluator.start(2, job("hangs"))
+    eventually(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text(), "the simulation")
+    family = [psutil.Process(int(pid)) for pid in (tmp_path / "pids").read_text().split()]
+    threading.Timer(0.1, running.cancel, ["cancelled: the study was stopped"]).start()
+    outcome = running.wait(PATIENCE_S)
+    assert outcome is not None
+    assert outcome.failure is not None
+    assert outcome.failure.message.startswith("cancelled: the study was stopped\n--- printed ---\nhanging")
+    assert psutil.wait_procs(family, PATIENCE_S)[1] == []
+
+
+def test_a_late_cancel_does_not_reach_the_next_job(evaluator: FunctionEvaluator) -> None:
+    first = evaluator.start(0, job("quick"))
+    assert first.wait(PATIENCE_S) is not None
+    second = evaluator.start(0, job("hangs"))
+    first.cancel("too late")
+    assert second.wait(0.5) is None
+    second.cancel("enough")
+    assert second.wait(PATIENCE_S) is not None
+
+
+def test_a_process_that_was_killed_while_idle_is_replaced(evaluator: FunctionEvaluator) -> None:
+    pid = run(evaluator, "process").value
+    assert pid is not None
+    psutil.Process(int(pid)).kill()
+    eventually(lambda: not psutil.pid_exists(int(pid)) or psutil.Process(int(pid)).status() == "zombie", "its end")
+    outcome = run(evaluator, "process")
+    assert outcome.value not in (None, pid)
+
+
+KILLED = """
+import sys
+from counterpoise.worker.functions import FunctionEvaluator, Reference
+from tests.workers.jobs import JOB
+evaluator = FunctionEvaluator({"drag": Reference("tests.workers.simulations", "hangs")})
+evaluator.check()
+evaluator.start(0, JOB).wait(None)
+"""
+
+
+def test_nothing_is_left_when_the_worker_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIDS", str(tmp_path / "pids"))
+    with subprocess.Popen([sys.executable, "-c", KILLED]) as process:
+        eventually(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text(), "the simulation")
+        family = children(process.pid)
+        assert len(family) == 3  # the guardian, the simulation, what that has started
+        process.kill()
+    assert psutil.wait_procs(family, PATIENCE_S)[1] == []
+
+
+# what cannot be loaded
+
+
+@pytest.mark.parametrize(
+    ("reference", "says"),
+    [
+        ("no.such.module:f", "No module named 'no'"),
+        ("tests.workers.simulations:fast", "has no attribute 'fast'"),
+        ("tests.workers.simulations:ctypes", "is a module, not a function"),
+    ],
+)
+def test_what_cannot_be_loaded_is_said_before_any_job(reference: str, says: str) -> None:
+    evaluator = FunctionEvaluator({"mass": Reference.parse(reference)})
+    try:
+        with pytest.raises(FunctionUnusable) as caught:
+            evaluator.check()
+    finally:
+        evaluator.close()
+    assert "objective 'mass'" in str(caught.value)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["mass", "a.b:", ":f", ""])
+def test_what_is_no_reference(text: str) -> None:
+    with pytest.raises(FunctionUnusable, match=r"write package\.module:function"):
+        Reference.parse(text)
+
+
+def test_functions_that_no_other_process_can_find() -> None:
+    def local(x: Any) -> float:
+        return 0.0
+
+    for function in (local, lambda _: 0.0):
+        with pytest.raises(FunctionUnusable, match="at the top of a module"):
+            Reference.of(function)
+
+
+# what becomes of a returned value
+
+
+class Scalar:
+    """As numpy's are."""
+
+    def __float__(self) -> float:
+        return 0.5
+
+
+@pytest.mark.parametrize(
+    ("returned", "value", "also"),
+    [
+        (3, 3.0, {}),
+        (Scalar(), 0.5, {}),
+        ({"drag": 1, "lift": Scalar(), "else": 7}, 1.0, {"lift": 0.5}),
+        ({"drag": 1.0}, 1.0, {}),
+        ({"drag": 1.0, "lift": math.nan}, 1.0, {}),
+    ],
+)
+def test_what_counts_as_a_value(returned: Any, value: float, also: dict[str, float]) -> None:
+    outcome = outcome_of(returned, JOB, duration_s=2.0, metadata={"a": 1})
+    assert outcome == Outcome(value, also, None, 2.0, {"a": 1})
+
+
+@pytest.mark.parametrize(
+    ("returned", "says"),
+    [
+        (math.nan, "'drag' is nan; a value is a finite number of at most 1e+100"),
+        (-math.inf, "'drag' is -inf;"),
+        (1e101, "'drag' is 1e+101;"),
+        (None, "'drag' returned None, not a number"),
+        ("3.0", "'drag' returned '3.0', not a number"),
+        (True, "'drag' returned True, not a number"),
+        ([1.0], "'drag' returned a list, not a number"),
+        ({"drag": "x"}, "'drag' returned 'drag' is 'x', not a number"),
+        ({"lift": 1.0}, "no value of 'drag' was returned, only 'lift'"),
+        ({}, "no value of 'drag' was returned, only nothing"),
+    ],
+)
+def test_what_is_no_value_is_an_error(returned: Any, says: str) -> None:
+    outcome = outcome_of(returned, JOB, duration_s=2.0, printed="log")
+    assert (outcome.value, outcome.duration_s) == (None, 2.0)
+    assert outcome.failure is not None
+    assert outcome.failure.kind == "error"
+    assert outcome.failure.message.startswith(says)
+    assert outcome.failure.message.endswith("log")
