@@ -1,4 +1,4 @@
-"""`counterpoise bench`: the paper's tables, the Gaussian process, one step, simulated workers, store, service."""
+"""`counterpoise bench`: the paper's protocol, the Gaussian process, one step, simulated workers, store, service."""
 
 import json
 import sys
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from threadpoolctl import threadpool_limits
 
 from app.optimizer.acquisition import Scaling
 from app.optimizer.lattice import Lattice
@@ -18,6 +19,7 @@ from app.optimizer.training import KeepExtra
 from app.simulation.pools import Pool
 from benchmarks import comparison, report, runner, service_report
 from benchmarks import gp as gp_benchmark
+from benchmarks import look as look_into
 from benchmarks import service as service_benchmark
 from benchmarks import step as step_benchmark
 from benchmarks import store as store_benchmark
@@ -76,6 +78,28 @@ def paper(
     rows = report.rows(outcomes.values())
     _print(map(report.as_json, rows), as_json, lambda: (report.table(rows), report.summary(rows)))
     _warn_about_other_code(outcomes.values(), results)
+
+
+@bench.command(epilog="Example: counterpoise bench look --problem dtlz1 --m 5 --seed 0")
+def look(
+    name: Annotated[str, typer.Option("--problem")] = "dtlz1",
+    m: Annotated[int, typer.Option(min=3, max=10, help="Number of objectives.")] = 3,
+    seed: int = 0,
+    strategy: Annotated[str, typer.Option(help=", ".join(STRATEGIES))] = "sbp-bo",
+    every: Annotated[int, typer.Option(min=1, help="Steps from one row to the next.")] = 10,
+    budget: Annotated[int, typer.Option(min=1, help="Full samples.")] = 300,
+    scaling: ScalingOption = "paper",
+    lattice: LatticeOption = "small",
+    keep_extra: KeepOption = "last",
+    as_json: Json = False,
+) -> None:
+    """One run of `paper` again, with what its models predicted beside what was true."""
+    _known([name], NAMES, "--problem")
+    _known([strategy], tuple(STRATEGIES), "--strategy")
+    spec = Spec(name, m, 5, strategy, seed, Settings(scaling, lattice, keep_extra), budget)
+    with threadpool_limits(limits=1), _progress("full samples", budget) as advance:
+        rows = look_into.look(spec, every, progress=advance)
+    _print(rows, as_json, lambda: (look_into.table(rows),))
 
 
 @bench.command(epilog="Example: counterpoise bench gp --size 134 --size 545 --datasets 3")
@@ -198,12 +222,12 @@ def _seeds(text: str) -> list[int]:
 
 
 @contextmanager
-def _progress(what: str, total: int) -> Iterator[Callable[[], None]]:
+def _progress(what: str, total: int) -> Iterator[Callable[..., None]]:
     """A bar on standard error, where there is a terminal."""
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(what, total=total)
-        yield lambda: bar.advance(task)
+        yield lambda by=1: bar.advance(task, by)
 
 
 def _print(rows: Iterable[Any], as_json: bool, shown: Callable[[], tuple[Any, ...]]) -> None:

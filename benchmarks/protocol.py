@@ -45,7 +45,7 @@ def optimise(
 ) -> tuple[Array, list[float]]:
     """All values of full samples (budget, m), and the CPU time of every step."""
     declared, snapshot = begin(instance, rc, seed, budget)
-    truth = {j: _column(instance, j) for j in declared.cheap}
+    truth = truths(instance, declared)
     frozen: Frozen = ()
     seconds = []
     while len(snapshot.X) < budget:
@@ -103,6 +103,11 @@ def _streams(instance: Instance, declared: Problem, X: Array, F: Array, seed: in
             number += 1
         frozen[j] = data
     return tuple(frozen)
+
+
+def truths(instance: Instance, declared: Problem) -> dict[int, Truth]:
+    """The cheap objectives themselves, by number."""
+    return {j: _column(instance, j) for j in declared.cheap}
 
 
 def _column(instance: Instance, j: int) -> Truth:

@@ -45,7 +45,7 @@ def test_simulate_prints_both_modes_and_their_makespans() -> None:
         assert text in shown
 
 
-@pytest.mark.parametrize("command", ["paper", "gp", "step", "simulate"])
+@pytest.mark.parametrize("command", ["paper", "look", "gp", "step", "simulate"])
 def test_every_command_has_help_with_an_example(command: str) -> None:
     shown = _invoke(command, "--help")
     assert f"Example: counterpoise bench {command}" in shown

@@ -28,6 +28,18 @@ def test_the_initial_phase_evaluates_cheap_objectives_r_times_as_often() -> None
         assert data.y[109:].mean() < 0.6 * data.y[:109].mean()  # the stream minimises
 
 
+def test_every_generation_of_a_stream_descends_from_the_one_before() -> None:
+    """A variable that was neither crossed nor mutated is a parent's to the last bit."""
+    data = begin(DTLZ2, 5, seed=0)[1].frozen[1]
+    assert data is not None
+    for start in (159, 209):  # later there are mu points at the minimum, 0, and the oldest of them stay parents
+        own = np.setdiff1d(data.X[start - 50 : start], [*data.X[: start - 50].ravel(), 0.0, 1.0])  # made there
+        best = np.argsort(data.y[:start], kind="stable")[:50]
+        inherited = np.isin(data.X[start : start + 50], own)
+        assert inherited.any()
+        assert np.isin(data.X[start : start + 50][inherited], data.X[best]).all()
+
+
 def test_a_step_asks_for_u_full_and_u_times_r_minus_1_cheap_samples_and_is_told_all() -> None:
     declared, first = begin(DTLZ2, 5, seed=0, budget=111)
     proposal, frozen = take_step(declared, first, PAPER, generator(0, SEARCH, 0, 1), ())

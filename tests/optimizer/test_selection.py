@@ -59,6 +59,30 @@ def test_every_selected_point_can_be_drawn(make_problem: MakeProblem, make_snaps
     assert 1 < len(full) <= 6
 
 
+def test_each_cheap_objective_draws_its_extras_on_its_own(
+    make_problem: MakeProblem, make_snapshot: MakeSnapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = make_problem(ratios=(3.0, 3.0, 1.0))
+    snapshot = make_snapshot(problem)
+    models = fit_models(problem, snapshot, STRATEGIES["sbp-bo"], np.random.default_rng(0))
+    population = np.random.default_rng(1).random((40, 3))
+    monkeypatch.setattr(selection, "select_by_angle", lambda *_: np.arange(20))
+    drawn = [
+        select(problem, snapshot, STRATEGIES["sbp-bo"], models, population, np.random.default_rng(i)) for i in range(30)
+    ]
+    rows = [[_rows(each.cheap[j], population) for j in (0, 1)] for each in drawn]
+    for each, (one, other) in zip(drawn, rows, strict=True):
+        full = _rows(each.full, population)
+        assert len(full | one) == len(full | other) == 9  # 3 of the selected, and 6 others
+        assert full | one | other <= set(range(20))
+    # Of the 17 selected that are left, another 6 for each: the same ones once in 12,376 times.
+    assert all(one != other for one, other in rows)
+
+
+def _rows(X: Floats, population: Floats) -> set[int]:
+    return {int(np.flatnonzero((population == x).all(axis=1))[0]) for x in X}
+
+
 def test_extras_are_for_objectives_that_count_as_cheap(make_problem: MakeProblem) -> None:
     problem = make_problem(ratios=(5.9, 3.0, 1.0))
     assert [extra_count(problem, 3, j) for j in range(3)] == [12, 6, 0]

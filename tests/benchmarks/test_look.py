@@ -1,0 +1,68 @@
+"""A run looked into is the run itself."""
+
+import json
+from dataclasses import replace
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from app.optimizer.ensemble import Surrogate
+from benchmarks import look
+from benchmarks.cli import bench
+from benchmarks.problems import problem
+from benchmarks.protocol import SEARCH, begin, choose, generator, run, take_step, tell
+from benchmarks.results import Settings, Spec
+
+SPEC = Spec("dtlz2", 3, 5, "sbp-bo", 0, budget=115)
+
+
+def test_a_look_takes_the_same_steps_as_the_run_and_shows_the_first_and_the_last() -> None:
+    done: list[int] = []
+    rows = look.look(SPEC, progress=done.append)
+    assert [(row["step"], row["full"]) for row in rows] == [(1, 112), (2, 115)]
+    assert rows[-1]["igd_plus"] == run(SPEC).igd_plus
+    assert done == [3, 3]
+    first = rows[0]
+    assert len(first["told_sum"]) == sum(first["sources"].values()) == 3
+    assert first["lowest_sum"] == min(*first["told_sum"], begin(problem("dtlz2", 3), 5, 0)[1].F.sum(axis=1).min())
+    assert [each is None for each in first["frozen_error"]] == [False, False, True]
+    assert first["error"][2] == pytest.approx(first["model_error"][2])  # nothing else predicts the expensive one
+    assert all(0.0 < each < 0.2 for each in first["error"])  # a smooth problem is learnt
+
+
+def test_what_was_predicted_is_compared_with_what_is_true() -> None:
+    instance = problem("dtlz2", 3)
+    declared, before = begin(instance, 5, 0, budget=112)
+    proposal, _ = take_step(declared, before, choose("sbp-bo", Settings()), generator(0, SEARCH, 0, 1), ())
+    X = np.random.default_rng(0).random((4, 10))
+    off = np.array([[1.0, 0.0, -5.0], [3.0, 0.0, -5.0], [-1.0, 0.0, -5.0], [-1.0, 0.0, 5.0]])
+    models = Mock(spread=np.array([2.0, 0.0, 10.0]), surrogates=[Surrogate()] * 3)
+    models.means_and_variances.return_value = (instance.evaluate(X) + off, np.ones((4, 3)))
+    row = look._seen(instance, before, models, X, proposal, tell(instance, before, proposal))
+    assert row["within"] == [0.75, 1.0, 0.0]
+    np.testing.assert_allclose(row["error"], [np.sqrt(12 / 4) / 2, 0.0, 0.5])
+    assert row["frozen_error"] == row["model_error"] == [None] * 3
+    assert row["predicted_sum"] - row["true_sum"] == pytest.approx(
+        np.median((instance.evaluate(X) + off).sum(axis=1)) - np.median(instance.evaluate(X).sum(axis=1))
+    )
+
+
+def test_where_the_truth_is_called_there_is_no_error() -> None:
+    rows = look.look(replace(SPEC, strategy="sbp-nogpc", budget=112))
+    assert rows[0]["skill"][:2] == [None, None]
+    assert rows[0]["error"][:2] == [0.0, 0.0]
+    assert np.isfinite(rows[0]["error"][2])
+
+
+def test_the_command_prints_a_table_or_json() -> None:
+    arguments = ["look", "--problem", "dtlz2", "--budget", "112"]
+    shown = CliRunner().invoke(bench, [*arguments, "--json"], catch_exceptions=False).stdout
+    row = json.loads(shown)
+    console = Console(width=200)
+    with console.capture() as capture:
+        console.print(look.table([row]))
+    assert f"{row['igd_plus']:.4g}" in capture.get()
+    assert f"{sum(row['skill']) / 3:.2f}" in capture.get()
