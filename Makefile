@@ -29,8 +29,11 @@ check: .venv/.dev ## format, lint, strict types, import contracts
 slow: .venv/.dev ## the long proofs
 	@$(BIN)/python -m pytest -m slow --timeout 3600
 
-bench: .venv/.dev ## the benchmarks, with ratios against peers
-	@$(BIN)/counterpoise bench store
+bench: .venv/.dev ## short benchmarks, with ratios against peers: a few minutes
+	@$(BIN)/counterpoise bench gp --size 134 --size 545 --datasets 2
+	@$(BIN)/counterpoise bench step --m 3 --m 10 --steps 3
+	@$(BIN)/counterpoise bench store --jobs 1000 --jobs 100000 --cycles 100
+	@$(BIN)/counterpoise bench service --no-planning --rounds 1 --cycles 20 --trials 5
 
 format: .venv/.dev ## format and mend what can be mended by machine
 	@$(BIN)/ruff format .

@@ -5,6 +5,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from benchmarks.cli import bench
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -19,6 +22,15 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_every_decision_is_listed() -> None:
     index = (ROOT / "docs/adr/README.md").read_text()
     assert [page.name for page in (ROOT / "docs/adr").glob("0*.md") if page.name not in index] == []
+
+
+def test_make_bench_runs_every_benchmark_that_has_a_peer_or_a_ratio() -> None:
+    recipe = (ROOT / "Makefile").read_text().split("\nbench:")[1].split("\n\n")[0]
+    commands = re.findall(r"counterpoise bench (.*)", recipe)
+    assert [command.split()[0] for command in commands] == ["gp", "step", "store", "service"]
+    for command in commands:  # an option that there is not is refused even so
+        result = CliRunner().invoke(bench, [*command.split(), "--help"])
+        assert result.exit_code == 0, result.output
 
 
 def test_every_make_target_has_help_and_the_readme_names_them() -> None:
