@@ -16,8 +16,9 @@ from app.optimizer.models import Models
 from app.optimizer.proposal import Proposal
 from app.optimizer.propose import fit_models, search, select
 from app.optimizer.snapshot import Snapshot
+from app.simulation.steps import SEARCH, Frozen, generator
 from benchmarks.problems import Instance, problem
-from benchmarks.protocol import SEARCH, Frozen, begin, choose, generator, tell, truths
+from benchmarks.protocol import begin, choose, tell, truths
 from benchmarks.results import Spec
 
 Row = dict[str, Any]

@@ -13,12 +13,13 @@ from benchmarks.protocol import run
 from benchmarks.results import Outcome, Spec
 
 ROOT = Path(__file__).parent.parent
-SOURCES = ("dtlz.py", "wfg.py", "fronts.py", "problems.py", "protocol.py")  # and all of app/optimizer
+SOURCES = tuple(f"benchmarks/{name}.py" for name in ("dtlz", "wfg", "fronts", "problems", "protocol"))
+SOURCES += ("app/simulation/steps.py",)  # and all of app/optimizer
 
 
 def fingerprint() -> str:
     """Changes whenever code changes that can change a result; comments and docstrings do not count."""
-    sources = [*(ROOT / "app/optimizer").glob("*.py"), *(ROOT / "benchmarks" / name for name in SOURCES)]
+    sources = [*(ROOT / "app/optimizer").glob("*.py"), *(ROOT / name for name in SOURCES)]
     digest = hashlib.sha256()
     for source in sorted(sources):
         digest.update(source.name.encode() + _code(source.read_text()).encode())

@@ -10,10 +10,11 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from app.optimizer.ensemble import Surrogate
+from app.simulation.steps import SEARCH, generator, take_step
 from benchmarks import look
 from benchmarks.cli import bench
 from benchmarks.problems import problem
-from benchmarks.protocol import SEARCH, begin, choose, generator, run, take_step, tell
+from benchmarks.protocol import begin, choose, run, tell
 from benchmarks.results import Settings, Spec
 
 SPEC = Spec("dtlz2", 3, 5, "sbp-bo", 0, budget=115)

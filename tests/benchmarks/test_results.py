@@ -104,10 +104,9 @@ def test_every_instance_comes_once_before_any_comes_twice(monkeypatch: pytest.Mo
 
 
 def test_the_fingerprint_follows_code_but_not_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "benchmarks").mkdir()
-    (tmp_path / "app" / "optimizer").mkdir(parents=True)
-    for name in runner.SOURCES:
-        (tmp_path / "benchmarks" / name).write_text("")
+    for name in ("app/optimizer/rvea.py", *runner.SOURCES):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
     monkeypatch.setattr(runner, "ROOT", tmp_path)
 
     def of(text: str) -> str:
@@ -117,6 +116,9 @@ def test_the_fingerprint_follows_code_but_not_comments(tmp_path: Path, monkeypat
     first = of('def f():\n    """Says."""\n    return 1\n')
     assert of('def f():\n    """Says more."""\n    return 1  # why\n') == first
     assert of("def f():\n    return 2\n") != first
+    assert of("def f():\n    return 1\n") == first
+    (tmp_path / "app/simulation/steps.py").write_text("SEARCH = 3\n")
+    assert runner.fingerprint() != first
 
 
 KILLED = """
