@@ -35,13 +35,14 @@ def eventually(look: Callable[[], T | None], what: str) -> T:
 
 
 @contextmanager
-def running(*command: str | Path) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
-    """A process, and the file that it writes its log into."""
+def running(*command: str | Path, **variables: str) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
+    """A process with these variables in its environment, and the file that it writes its log into."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "log")
         with log.open("wb") as stream:
+            given = {**environment(), **variables}
             process = subprocess.Popen(
-                command, cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
+                command, cwd=folder, env=given, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
             )
         family = [psutil.Process(process.pid)]
         try:
