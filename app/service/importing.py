@@ -24,6 +24,7 @@ from app.store.steps import due_steps
 from app.store.studies import change_study, find_study_by_id, guests, objectives_of
 from app.store.transitions import write
 from app.store.wakeups import notify
+from app.store.workers import count_attempts
 from counterpoise.wire.problems import Fault
 from counterpoise.wire.specification import Specification
 from counterpoise.wire.views import Imported
@@ -244,3 +245,4 @@ def _write(connection: Connection, study: Row[Any], found: _Findings) -> None:
         make_due_what_is(connection, now)
     if report.jobs:
         notify(connection)
+    count_attempts(connection, {ending.lease: None for ending in ledger.endings})

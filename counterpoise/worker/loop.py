@@ -150,6 +150,9 @@ class Loop:
             self._take(asked.jobs)
             if asked.reason == "finished" and self._terms.until_finished:
                 return
+            if asked.reason == "drained":
+                self._log.info(f"no more jobs: {asked.detail}")
+                return
             if asked.detail and asked.detail != said:
                 self._log.info(f"no jobs: {asked.detail}", reason=asked.reason)
             said = asked.detail or ""
@@ -167,7 +170,7 @@ class Loop:
                 wait_s=terms.patience_s(),
             )
         )
-        if not asked.jobs and asked.reason != "finished" and time.monotonic() - began < 1.0:
+        if not asked.jobs and asked.reason not in ("finished", "drained") and time.monotonic() - began < 1.0:
             self._rest(asked.retry_after_s or 1.0)  # it did not wait: it is about to stop, say
         return asked
 

@@ -7,10 +7,11 @@ from sqlalchemy import update
 
 from app.errors import RequestRefused, StudyUnknown
 from app.service.replay import Replayed, replay
-from app.service.studies import extend, retry, stop
+from app.service.studies import extend, resume, retry, stop
 from app.store.database import Database
 from app.store.tables import jobs, samples, steps
 from tests.service.lab import Lab
+from tests.service.test_importing import bring, complete, row
 
 SMALL: dict[str, Any] = {
     "budget": 8,
@@ -29,9 +30,13 @@ def stream(lab: Lab) -> None:
     """Two generations of the cheap objective's stream, while nobody evaluates the other one."""
     for _ in range(2):
         assert lab.plan()
-        for job in lab.ask("mass", most=100):
-            lab.tell(job)
+        tell_cheap(lab)
     assert lab.plan()
+
+
+def tell_cheap(lab: Lab) -> None:
+    for job in lab.ask("mass", most=100):
+        lab.tell(job)
 
 
 def replayed(lab: Lab, step: str | None = None) -> dict[str, Replayed]:
@@ -84,6 +89,25 @@ def test_a_second_design_has_a_name_of_its_own(lab: Lab) -> None:
     found = replayed(lab)
     assert {"initial", "initial:1"} <= set(found)
     assert all(one.equal for one in found.values())
+
+
+def test_imports_before_during_and_after_change_no_replay(database: Database) -> None:
+    """A step reads what was known when it became due: what was imported before that, and nothing after."""
+    lab = Lab(database, paused=True, **SMALL)
+    bring(lab, [complete(0.3, 0.6), row(0.9, 0.1, mass=1.0)])
+    resume(database, lab.name)
+    lab.plan()
+    tell_cheap(lab)  # which makes a generation due, though none is planned yet
+    bring(lab, [complete(0.2, 0.7)])
+    assert lab.plan() == 1
+    lab.run_until(1)
+    bring(lab, [complete(0.1, 0.8), row(0.25, 0.5, crash=2.0)], evaluate=True)
+    lab.run()
+    bring(lab, [complete(0.5, 0.5)])
+    found = replayed(lab)
+    assert kinds(found) == {"initial", "stream", "search", "closing"}
+    assert [(one.step, one.faults, one.largest_distance) for one in found.values() if not one.equal] == []
+    assert sum(one.samples for one in found.values()) == len(lab.rows(samples)) - 6
 
 
 def change(lab: Lab, statement: Any) -> None:

@@ -17,6 +17,7 @@ from app.store.tables import attempts, samples, workers
 from counterpoise.wire.views import WorkerView
 from counterpoise.wire.work import Ask, Failure, Tell
 from tests.service.lab import Lab
+from tests.service.test_importing import bring
 
 
 @pytest.fixture
@@ -77,6 +78,15 @@ def test_a_value_that_was_overtaken_counts_for_who_told_it_and_against_nobody(la
     assert [told.status for told in tell(lab.database, [lab.said(slow), lab.said(again)])] == [200, 200]
     assert {name: (one.done, one.failures.lost) for name, one in seen(lab).items()} == {"slow": (1, 0), "quick": (1, 0)}
     lab.check_counters()
+
+
+def test_an_import_that_overtakes_a_lease_is_counted_too(lab: Lab) -> None:
+    (job,) = lab.ask("crash", worker="w")
+    values = {"mass": 1.0, "crash": 2.0}
+    bring(lab, [{"x": job.x, "values": values}])
+    found = seen(lab)["w"]
+    assert (found.jobs, found.done, found.failures.lost) == ([], 0, 0)
+    lab.check_workers()
 
 
 def test_a_list_over_several_workers_and_studies(lab: Lab, database: Database) -> None:

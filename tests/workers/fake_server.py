@@ -17,6 +17,7 @@ from tests.workers.jobs import JOB
 class FakeServer:
     away: bool = False
     finished: bool = False  # once there are no jobs left
+    drained: bool = False
     timeout_s: float | None = None
     heartbeat_s: float = 20.0
     refusals: dict[int, int] = field(default_factory=dict)  # job: the status of its tell
@@ -65,6 +66,8 @@ class FakeServer:
 
     def ask(self, body: dict[str, Any]) -> dict[str, Any]:
         self.asked.append(body)
+        if self.drained:
+            return {"jobs": [], "reason": "drained", "detail": "drained", "retry_after_s": 60.0}
         jobs, self.ready = self.ready[: body["max_jobs"]], self.ready[body["max_jobs"] :]
         if jobs:
             return {"jobs": jobs}

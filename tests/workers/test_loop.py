@@ -339,6 +339,21 @@ def test_told_to_stop_it_finishes_what_runs_and_takes_no_more(play: Play) -> Non
     assert (len(server.ready), server.released) == (1, [])
 
 
+def test_drained_it_finishes_what_runs_and_ends(play: Play) -> None:
+    server = FakeServer()
+    server.add(2)
+    with play(server, slots=3) as scene:
+        first, second = eventually(lambda: scene.gates.started[1:] and scene.gates.started, "both jobs")
+        server.drained = True
+        eventually(lambda: "no more jobs: drained" in scene.log.getvalue(), "the word to be heard")
+        assert scene.thread.is_alive()
+        first.over.set()
+        second.over.set()
+        scene.ended()
+    assert sorted(server.told) == [1, 2]
+    assert (scene.failures, server.released) == ([], [])
+
+
 @pytest.mark.parametrize("times", [1, 2])
 def test_when_patience_is_over_jobs_are_given_back(play: Play, times: int) -> None:
     server = FakeServer()
