@@ -8,7 +8,19 @@ import typer
 from rich.console import Console
 
 from counterpoise import __version__
-from counterpoise.commands import bench, demo, doctor, explain, replay, server, study, watch, worker, workers
+from counterpoise.commands import (
+    bench,
+    demo,
+    doctor,
+    explain,
+    replay,
+    server,
+    study,
+    study_files,
+    watch,
+    worker,
+    workers,
+)
 
 app = typer.Typer(
     name="counterpoise",
@@ -22,6 +34,7 @@ server.add_to(app)
 demo.add_to(app)
 bench.add_to(app)
 study.add_to(app)
+study_files.add_to(study.study)
 worker.add_to(app)
 doctor.add_to(app)
 replay.add_to(app)

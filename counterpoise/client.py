@@ -1,5 +1,6 @@
 """The client: every route as a method, with the wire's own shapes in and out."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
@@ -7,11 +8,14 @@ from typing import Any, Self, TypeVar, overload
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from counterpoise import evaluation_file
 from counterpoise.connection import ANSWER_S, Connection
-from counterpoise.errors import RequestFailed
+from counterpoise.errors import Refused, RequestFailed
+from counterpoise.wire.problems import Fault
 from counterpoise.wire.specification import NAME_RULE, Name, Specification
 from counterpoise.wire.views import (
     FrontItem,
+    Imported,
     JobStory,
     JobView,
     Page,
@@ -30,6 +34,7 @@ TOLD = TypeAdapter(list[Told])
 NAME: TypeAdapter[str] = TypeAdapter(Name)
 MOST_LEASES = 1000
 PAGE = "1000"
+MOST_IMPORT, SMALLEST_IMPORT = 262_144, 1000  # bytes of a request: a transaction short enough for others to wait for
 
 
 class CreatedStudy(StudyView):
@@ -103,10 +108,14 @@ class Client:
 
     # engineers, acting
 
-    def create_study(self, specification: Specification | Mapping[str, Any]) -> CreatedStudy:
-        """The same specification again changes nothing; another one of the same name is refused."""
+    def create_study(self, specification: Specification | Mapping[str, Any], *, paused: bool = False) -> CreatedStudy:
+        """The same specification again changes nothing; another one of the same name is refused.
+
+        `paused`: nothing begins before `resume`, so that known evaluations can be imported first.
+        """
         raw = _body(specification) if isinstance(specification, Specification) else dict(specification)
-        response = self._connection.request("POST", "/studies", raw, safe=True)
+        params = {"paused": "true"} if paused else None
+        response = self._connection.request("POST", "/studies", raw, params, safe=True)
         found = self._read(StudyView.model_validate, response)
         return CreatedStudy(**found.model_dump(), new=response.status_code == 201)
 
@@ -126,6 +135,69 @@ class Client:
         """Failed jobs are ready again; answers how many."""
         wanted = None if objectives is None else list(objectives)
         return self._post(Retried, _path(study, "/retry"), safe=False, objectives=wanted).jobs
+
+    def import_evaluations(
+        self,
+        study: str,
+        content: bytes,
+        *,
+        evaluate: bool = False,
+        dry_run: bool = False,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Imported:
+        """Known evaluations, CSV or JSON of any size: all or, if a row is bad, none. Repeated, it changes nothing.
+
+        `evaluate` makes jobs of the values that are missing. `progress` hears how many requests of how many are done.
+        """
+        variables = [variable["name"] for variable in self.study(study).spec["variables"]]
+        most = MOST_IMPORT
+        while True:
+            parts = evaluation_file.split(content, variables, most)
+            runs = [True] if dry_run else [False] if len(parts) == 1 else [True, False]  # all is judged, then written
+            try:
+                told = [self._import(study, parts, evaluate, dry, progress) for dry in runs][-1]
+            except RequestFailed as error:
+                if error.status != 413 or most < SMALLEST_IMPORT:
+                    raise
+                most //= 4  # the server has a limit that only it knows
+                continue
+            counts = [one.model_dump(exclude={"dry_run"}) for one in told]
+            return Imported(**{name: sum(one[name] for one in counts) for name in counts[0]}, dry_run=dry_run)
+
+    def _import(
+        self,
+        study: str,
+        parts: Sequence[evaluation_file.Part],
+        evaluate: bool,
+        dry_run: bool,
+        progress: Callable[[int, int], object] | None,
+    ) -> list[Imported]:
+        params = {"evaluate": str(evaluate).lower(), "dry_run": str(dry_run).lower()}
+        told: list[Imported] = []
+        refused: list[Refused] = []
+        faults: dict[tuple[str, str], Fault] = {}
+        for number, part in enumerate(parts, 1):
+            try:
+                response = self._connection.request(
+                    "POST", _path(study, "/import"), part.content, params, kind=part.kind, safe=True
+                )
+                told.append(self._read(Imported.model_validate, response))
+            except Refused as error:
+                if not error.faults:
+                    raise
+                refused.append(error)
+                faults |= {(f.pointer, f.detail): f for f in map(part.in_file, error.faults)}
+                if not dry_run:
+                    break
+            if progress is not None:
+                progress(number, len(parts))
+        if refused:
+            raise _with_faults(refused[0], list(faults.values()))
+        return told
+
+    def export(self, study: str, what: str = "samples", form: str = "csv") -> Iterator[bytes]:
+        """`samples`, `jobs`, `steps` or `front` as `csv` or `json`, in parts as they come."""
+        return self._connection.stream(_path(study, f"/export/{what}"), {"format": form})
 
     def delete(self, study: str, *, force: bool = False) -> None:
         params = {"force": "true" if force else "false"}
@@ -216,6 +288,15 @@ class Client:
         except ValidationError:
             what = f"the answer of {response.url.copy_with(query=None)} is not what this version expects"
             raise self._connection.not_understood(what) from None
+
+
+def _with_faults(error: Refused, faults: list[Fault]) -> Refused:
+    """The server's refusal, with the faults of all parts of a file, in the file's order."""
+    ordered = sorted(faults, key=lambda fault: [int(n) for n in re.findall(r"\d+", fault.pointer)[:1]])
+    count = f"{len(ordered)} fault{'s' if len(ordered) > 1 else ''}; nothing was imported"
+    words = "".join(f"\n  {fault.pointer}: {fault.detail}" for fault in ordered)
+    problem = error.problem.model_copy(update={"errors": ordered}) if error.problem else None
+    return Refused(count + words, error.status, problem)
 
 
 def _body(shape: BaseModel) -> dict[str, Any]:

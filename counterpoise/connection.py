@@ -3,7 +3,7 @@
 import os
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from typing import Any
@@ -58,13 +58,18 @@ class Connection:
         self,
         method: str,
         path: str,
-        json: object = None,
+        body: object = None,
         params: Mapping[str, str] | None = None,
         *,
         safe: bool,
+        kind: str | None = None,
         answer_s: float = ANSWER_S,
     ) -> httpx.Response:
-        """The answer to a request that the server accepted. `safe`: to say it twice is as good as once."""
+        """The answer to a request that the server accepted. `safe`: to say it twice is as good as once.
+
+        The body is sent as JSON; with a `kind`, it is bytes of that media type.
+        """
+        said: dict[str, Any] = {"json": body} if kind is None else {"content": body, "headers": {"Content-Type": kind}}
         deadline = time.monotonic() + self.retry_s
         tried = 0
         while True:
@@ -73,7 +78,7 @@ class Connection:
                 response = self._http.request(
                     method,
                     self.url + path,
-                    json=json,
+                    **said,
                     params=params,
                     timeout=httpx.Timeout(answer_s, connect=CONNECT_S),
                 )
@@ -92,6 +97,21 @@ class Connection:
                 raise failure from None
             time.sleep(pause)
             tried += 1
+
+    def stream(self, path: str, params: Mapping[str, str]) -> Iterator[bytes]:
+        """The answer's body in parts, as they come. Not repeated: whoever reads has the first ones already."""
+        try:
+            with self._http.stream("GET", self.url + path, params=params) as response:
+                if not response.is_success:
+                    response.read()
+                failure = self._failure(response)
+                if failure is not None:
+                    raise failure
+                yield from response.iter_bytes()
+        except httpx.TransportError as error:
+            raise self._unreached(error) from None
+        except httpx.InvalidURL:
+            raise self._no_url() from None
 
     def about(self) -> tuple[str, str]:
         """Title and version of whatever answers."""

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 
 from app.api.dependencies import TheDatabase
 from app.api.studies import ADMINS, READERS, Name
-from app.service.evaluations import Evaluation, read_csv, read_json
+from app.service.evaluations import Reading, read_csv, read_json
 from app.service.export import Format, What, export
 from app.service.importing import import_evaluations
 from counterpoise.wire.specification import Specification
@@ -50,7 +50,7 @@ async def post_import(
     return await run_in_threadpool(import_evaluations, database, name, read, evaluate=evaluate, dry_run=dry_run)
 
 
-def _read(kind: str, content: bytes, spec: Specification) -> list[Evaluation]:
+def _read(kind: str, content: bytes, spec: Specification) -> Reading:
     return KINDS[kind](spec, content)
 
 

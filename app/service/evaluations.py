@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from app.errors import ImportInvalid
 from app.service.columns import Columns, columns_of
 from counterpoise.wire.problems import Fault, did_you_mean, fault_at
 from counterpoise.wire.specification import Specification, Variable
@@ -31,8 +30,8 @@ class Evaluation:
 
 
 @dataclass(slots=True)
-class _Reading:
-    """Evaluations found so far, and the faults of the others."""
+class Reading:
+    """The good rows of a file, and the faults of the others."""
 
     spec: Specification
     found: list[Evaluation] = field(default_factory=list)
@@ -58,21 +57,16 @@ class _Reading:
             values = {name: None if value == INFEASIBLE else float(value) for name, value in known.items()}
             self.found.append(Evaluation(place, point, values))
 
-    def end(self) -> list[Evaluation]:
-        if self.faults:
-            raise ImportInvalid(self.faults)
-        return self.found
 
-
-def read_csv(spec: Specification, content: bytes) -> list[Evaluation]:
+def read_csv(spec: Specification, content: bytes) -> Reading:
     """A header, then a row for each point. An empty cell is not known; decimals have a point."""
-    reading = _Reading(spec)
+    reading = Reading(spec)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         reading.fault(f"line {line}", "this is not UTF-8 text; save the file as CSV UTF-8")
-        reading.end()
+        return reading
     columns, records = columns_of(spec), _records(text, reading)
     line, header = next(records, (1, []))
     heading = [name.strip() for name in header]
@@ -86,7 +80,7 @@ def read_csv(spec: Specification, content: bytes) -> list[Evaluation]:
         x = {name: value for (kind, name), value in told.items() if kind == "x"}
         known = {name: value for (kind, name), value in told.items() if kind == "value"}
         reading.row(f"line {line}", partial(_in_line, line, columns), x, known)
-    return reading.end()
+    return reading
 
 
 def _in_line(line: int, columns: Columns, part: str, name: str) -> str:
@@ -94,7 +88,7 @@ def _in_line(line: int, columns: Columns, part: str, name: str) -> str:
     return f"line {line}, {heading}"
 
 
-def _records(text: str, reading: _Reading) -> Iterator[tuple[int, list[str]]]:
+def _records(text: str, reading: Reading) -> Iterator[tuple[int, list[str]]]:
     """Each record with the line on which it begins; blank lines are skipped."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     line = 1
@@ -107,7 +101,7 @@ def _records(text: str, reading: _Reading) -> Iterator[tuple[int, list[str]]]:
         reading.fault(f"line {line}", f"not CSV: {error}")
 
 
-def _meanings(reading: _Reading, columns: Columns, line: int, heading: list[str]) -> list[tuple[str, str]]:
+def _meanings(reading: Reading, columns: Columns, line: int, heading: list[str]) -> list[tuple[str, str]]:
     """What each column holds; nothing if the header is faulty."""
     found: list[tuple[str, str]] = []
     if not heading:
@@ -136,26 +130,26 @@ def _cell(text: str) -> float | str:
     return float(text) if NUMBER.fullmatch(text) else text
 
 
-def read_json(spec: Specification, content: bytes) -> list[Evaluation]:
+def read_json(spec: Specification, content: bytes) -> Reading:
     """A list of {"x": {…}, "values": {…}}, or {"items": [such a list]}, as an export gives."""
-    reading = _Reading(spec)
+    reading = Reading(spec)
     try:
         said = json.loads(content)
     except (ValueError, RecursionError) as error:
         reading.fault("#", f"not JSON: {error}")
-        reading.end()
+        return reading
     above: tuple[str, ...] = ()
     if isinstance(said, dict) and set(said) <= {"items", "next"}:
         said, above = said.get("items"), ("items",)
     if not isinstance(said, list):
         reading.fault("#", 'must be a list of {"x": {…}, "values": {…}}, or an object with such a list in `items`')
-        reading.end()
+        return reading
     for number, item in enumerate(said):
         _item(reading, (*above, number), item)
-    return reading.end()
+    return reading
 
 
-def _item(reading: _Reading, place: tuple[str | int, ...], item: object) -> None:
+def _item(reading: Reading, place: tuple[str | int, ...], item: object) -> None:
     before = len(reading.faults)
     given = item if isinstance(item, dict) else None
     if given is None:

@@ -4,6 +4,7 @@ A row belongs to the full sample at its point; where there is none, it becomes a
 may make it complete, but imported, so no part of the plan. What the study knows already is never changed.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +13,7 @@ from sqlalchemy import Connection, Row
 
 from app.errors import ImportInvalid, StateChanged
 from app.service.due import make_due_what_is
-from app.service.evaluations import INFEASIBLE, Evaluation
+from app.service.evaluations import INFEASIBLE, Evaluation, Reading
 from app.service.studies import find, plan_initial
 from app.service.tell import failures, limits_of
 from app.service.verdicts import Limits, told_failure, told_value
@@ -35,7 +36,7 @@ Known = dict[int, float | None]  # objective -> value, None if infeasible
 def import_evaluations(
     database: Database,
     name: str,
-    read: Callable[[Specification], Sequence[Evaluation]],
+    read: Callable[[Specification], Reading],
     *,
     evaluate: bool,
     dry_run: bool,
@@ -43,20 +44,20 @@ def import_evaluations(
     """`evaluate`: make jobs of the values that are missing. The same rows again change nothing."""
     with database.read() as connection:
         study = find(connection, name)
-    rows = read(Specification.model_validate(study.spec))
+    reading = read(Specification.model_validate(study.spec))
 
     def work(connection: Connection) -> Imported:
         locked = find(connection, name, lock=True)
         if locked.id != study.id:
             raise StateChanged(f"study {name!r} was deleted and created again meanwhile; nothing was imported")
-        found = _judge(connection, locked, rows, evaluate, lock=True)
+        found = _judge(connection, locked, reading, evaluate, lock=True)
         _write(connection, locked, found)
-        return found.report(rows, dry_run)
+        return found.report(reading.found, dry_run)
 
     if not dry_run:
         return database.write(work)
     with database.read() as connection:
-        return _judge(connection, study, rows, evaluate, lock=False).report(rows, dry_run)
+        return _judge(connection, study, reading, evaluate, lock=False).report(reading.found, dry_run)
 
 
 @dataclass(slots=True)
@@ -186,23 +187,27 @@ class _Findings:
                 self.jobs[home.id] = list(runs)
 
 
-def _judge(
-    connection: Connection, study: Row[Any], rows: Sequence[Evaluation], evaluate: bool, *, lock: bool
-) -> _Findings:
-    """What these rows would change; ImportInvalid if one of them cannot be."""
+def _judge(connection: Connection, study: Row[Any], reading: Reading, evaluate: bool, *, lock: bool) -> _Findings:
+    """What these rows would change; ImportInvalid, with every fault, if one of them cannot be."""
     objectives = objectives_of(connection, study.id)
     names = {row.id: row.name for row in objectives}
     found = _Findings(guests(objectives), limits_of(study), evaluate, names)
-    points = _merged(rows, found)
+    points = _merged(reading.found, found)
     at = samples_at(connection, study.id, list(points))
     ids = sorted(sample.id for there in at.values() for sample in there)
     outcomes, jobs = outcomes_of(connection, ids), jobs_at(connection, ids, lock=lock)
     numbers = {row.name: row.id for row in objectives}
     for point, row in points.items():
         found.take(row, {numbers[name]: known for name, known in row.known.items()}, at.get(point, []), outcomes, jobs)
-    if found.faults:
-        raise ImportInvalid(found.faults)
+    if reading.faults or found.faults:
+        raise ImportInvalid(sorted([*reading.faults, *found.faults], key=_number))
     return found
+
+
+def _number(fault: Fault) -> int:
+    """Of the row, so that faults come in the order of the file."""
+    digits = re.search(r"\d+", fault.pointer)
+    return int(digits[0]) if digits else 0
 
 
 def _merged(rows: Sequence[Evaluation], found: _Findings) -> dict[Point, Evaluation]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from app.store.among import among
 from app.store.ledger import JobRow
@@ -19,11 +19,14 @@ def samples_at(connection: Connection, study: int, points: Sequence[Point]) -> d
     """The samples at each of these points, oldest first; a point without any is left out."""
     wanted = set(points)
     found: dict[Point, list[Row[Any]]] = {}
-    there = among(samples.c.point, "points", sorted({point_of(point) for point in points}))
-    for row in connection.execute(select(samples).where(samples.c.study_id == study, there).order_by(samples.c.id)):
+    rows = connection.execute(SAMPLES_AT, {"study": study, "points": sorted({point_of(point) for point in points})})
+    for row in sorted(rows, key=lambda row: row.id):
         if (point := tuple(map(float, row.x))) in wanted:  # PostgreSQL has 1e23 as an integer
             found.setdefault(point, []).append(row)
     return found
+
+
+SAMPLES_AT = select(samples).where(samples.c.study_id == bindparam("study"), among(samples.c.point, "points"))
 
 
 def outcomes_of(connection: Connection, ids: Sequence[int]) -> dict[int, dict[int, float | str]]:

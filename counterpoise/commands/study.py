@@ -43,6 +43,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")
 @study.command()
 def create(
     file: Annotated[str, typer.Argument(help="The specification, JSON or YAML; - for standard input.")],
+    paused: Annotated[
+        bool, typer.Option("--paused", help="Begin nothing before `study resume`; import first.")
+    ] = False,
     url: Url = DEFAULT_URL,
     token: Token = None,
     as_json: AsJson = False,
@@ -58,7 +61,9 @@ def create(
         faults = "".join(f"\n  {fault.pointer}: {fault.detail}" for fault in error.faults)
         fail(f"{file} is not a valid specification:{faults}", WRONG_USAGE)
     with connected(url, token) as client:
-        found = client.create_study(raw)  # as it was written: what it leaves out is the server's to fill in
+        found = client.create_study(
+            raw, paused=paused
+        )  # as it was written: what it leaves out is the server's to fill in
     if as_json:
         print_json(found.model_dump(exclude={"new"}))
     else:

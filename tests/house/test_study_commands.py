@@ -25,7 +25,20 @@ from counterpoise.wire.specification import EXAMPLE
 from counterpoise.wire.views import FrontItem, Hypervolume, ObjectiveView, Retried, StudySummary, StudyView, WorkerView
 
 TOKEN = "0123456789abcdef"
-COMMANDS = ["watch", "create", "list", "show", "pause", "resume", "stop", "extend", "retry", "front", "delete"]
+COMMANDS = [
+    "watch",
+    "create",
+    "list",
+    "show",
+    "pause",
+    "resume",
+    "stop",
+    "extend",
+    "retry",
+    "front",
+    "delete",
+    "import",
+]
 
 
 def objective(name: str, **given: Any) -> ObjectiveView:

@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql.asyncpg import dialect as numbered_parameter
 from sqlalchemy.sql import ClauseElement
 
 from app.store.database import Database
+from app.store.known import SAMPLES_AT
 from app.store.leasing import TAKE_HEADS_POSTGRESQL, TAKE_HEADS_SQLITE
 from app.store.tables import LEASED, READY, attempts, jobs, metadata, sample_values, samples, steps
 from tests.store.small_study import SmallStudy
@@ -71,6 +72,11 @@ def postgresql_nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def test_leasing_seeks_each_queues_head(study: SmallStudy) -> None:
     take = TAKE_HEADS_SQLITE if study.database.is_sqlite else TAKE_HEADS_POSTGRESQL
     assert study.database.write(lambda connection: faults(connection, take)) == []
+
+
+def test_known_points_are_found_by_index(study: SmallStudy) -> None:
+    with study.database.read() as connection:
+        assert faults(connection, SAMPLES_AT.params(study=1, points='["0123456789abcdef"]')) == []
 
 
 def test_the_test_would_notice_a_sort_over_all_ready_jobs(study: SmallStudy) -> None:

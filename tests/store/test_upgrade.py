@@ -1,5 +1,6 @@
 """Migrations on both databases: to head, no drift, no collision."""
 
+import json
 import multiprocessing
 import shutil
 from multiprocessing.synchronize import Barrier
@@ -13,6 +14,7 @@ from sqlalchemy import Connection, func, select, text, update
 
 from app.errors import DatabaseBehind, DatabaseUnusable
 from app.store.database import Database
+from app.store.known import samples_at
 from app.store.tables import attempts, jobs, metadata, objectives, workers
 from app.store.upgrade import MIGRATIONS, _config, drift, head, require_head, revision, upgrade
 from tests.store.small_study import SmallStudy
@@ -93,6 +95,25 @@ def test_an_upgrade_that_would_orphan_rows_changes_nothing(sqlite_template: Path
         database.migrate(lambda connection: connection.execute(text("DELETE FROM studies")))
     with database.read() as connection:
         assert connection.execute(text("SELECT count(*) FROM studies")).scalar_one() == 1
+    database.close()
+
+
+def test_points_of_samples_that_were_there_before_are_found_again(empty_url: str) -> None:
+    database = Database(empty_url)
+    database.migrate(lambda connection: command.upgrade(_config(connection), "0001"))
+    points = [[0.1, float(number)] for number in range(3)] + [[-0.0, 3]]
+
+    def fill(connection: Connection) -> None:
+        words = "INSERT INTO studies (id, name, spec, budget, seed, created_at) VALUES (7, 'wing', '{}', 9, 1, 0.0)"
+        connection.execute(text(words))
+        insert = text('INSERT INTO samples (study_id, x, "full", open, created_at) VALUES (7, :x, true, 0, 0.0)')
+        connection.execute(insert, [{"x": json.dumps(point)} for point in points])
+
+    database.write(fill)
+    upgrade(database)
+    with database.read() as connection:
+        found = samples_at(connection, 7, [(0.1, 2.0), (0.0, 3.0), (0.5, 0.5)])
+    assert {point: [row.id for row in rows] for point, rows in found.items()} == {(0.1, 2.0): [3], (0.0, 3.0): [4]}
     database.close()
 
 

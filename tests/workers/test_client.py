@@ -98,6 +98,7 @@ SAFE: dict[str, tuple[Callable[[Client], Any], httpx.Response]] = {
     "POST /workers/drain": (lambda client: client.drain("node7"), httpx.Response(200, json=WORKER.model_dump())),
     "POST /workers/undrain": (lambda client: client.undrain("node7"), httpx.Response(200, json=WORKER.model_dump())),
     "POST /studies": (lambda client: client.create_study(EXAMPLE), STUDY_ANSWER),
+    "POST /studies?paused=true": (lambda client: client.create_study(EXAMPLE, paused=True), STUDY_ANSWER),
     "POST /studies/wing/pause": (lambda client: client.pause("wing"), STUDY_ANSWER),
     "POST /studies/wing/resume": (lambda client: client.resume("wing"), STUDY_ANSWER),
     "POST /studies/wing/stop": (lambda client: client.stop("wing", cancel_running=True), STUDY_ANSWER),
