@@ -38,6 +38,10 @@ class _Among(FunctionElement[bool]):
     inherit_cache = True
     name = "among"
 
+    def self_group(self, against: Any = None) -> Any:  # noqa: ARG002  (the library's signature)
+        """As it is. For SQLite, which has no booleans, a condition would become `(… IN …) = 1`: no index helps that."""
+        return self
+
 
 def among(column: Column[Any], parameter: str, values: Iterable[Any] | None = None) -> _Among:
     """`values` may be given at once, or with the statement's other parameters."""

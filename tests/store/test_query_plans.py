@@ -9,6 +9,7 @@ from sqlalchemy import BindParameter, Connection, Table, bindparam, func, insert
 from sqlalchemy.dialects.postgresql.asyncpg import dialect as numbered_parameters
 from sqlalchemy.sql import ClauseElement
 
+from app.store.among import among
 from app.store.database import Database
 from app.store.known import SAMPLES_AT
 from app.store.leasing import TAKE_HEADS_POSTGRESQL, TAKE_HEADS_SQLITE
@@ -72,6 +73,13 @@ def postgresql_nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def test_leasing_seeks_each_queues_head(study: SmallStudy) -> None:
     take = TAKE_HEADS_SQLITE if study.database.is_sqlite else TAKE_HEADS_POSTGRESQL
     assert study.database.write(lambda connection: faults(connection, take)) == []
+
+
+def test_jobs_given_by_number_are_found_by_index(study: SmallStudy) -> None:
+    with study.database.read() as connection:
+        assert faults(connection, select(jobs).where(among(jobs.c.id, "ids", "[3]")).order_by(jobs.c.id)) == []
+        both = update(jobs).where(among(jobs.c.id, "ids", "[3]"), jobs.c.attempts == 1).values(attempts=2)
+        assert faults(connection, both) == []
 
 
 def test_known_points_are_found_by_index(study: SmallStudy) -> None:
