@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist, pdist
 
 from app.optimizer.arrays import Floats
+from app.optimizer.design import grid
 from app.optimizer.ga import MU, children_of, minimise, next_generation
 from app.optimizer.problem import Objective, Problem, Variable
 from app.optimizer.snapshot import Data
@@ -48,6 +49,14 @@ def test_parents_are_the_best_told_whatever_their_order() -> None:
     assert inherited.sum() > 50
     assert np.isin(first[inherited], best).all()
     assert not np.isin(first, rest).any()
+
+
+def test_what_was_told_is_known_even_if_it_was_not_proposed() -> None:
+    levels = (Variable("a", 0, 1, "int"), Variable("b", 0, 2, "int"))
+    problem = Problem(levels, PROBLEM.objectives, (5.0, 1.0))
+    X = grid(levels)
+    children = next_generation(problem, Data(X[:4], np.arange(4.0)), np.arange(4), 6, np.random.default_rng(0), X[:0])
+    assert {tuple(x) for x in children} == {tuple(x) for x in X[4:]}
 
 
 def test_ties_are_broken_by_sample_id() -> None:
