@@ -62,7 +62,7 @@ def create_app(settings: Settings) -> FastAPI:
     for router in (work.router, studies.router, workers.router, exchange.router, health.router):
         app.include_router(router)
     install_problems(app)
-    install_document(app)
+    install_document(app, with_tokens=settings.has_tokens)
     # The last one added is the outermost: a refused body still gets its request id and its line in the log.
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     app.add_middleware(RequestLog)

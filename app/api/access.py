@@ -3,14 +3,18 @@
 import hmac
 from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
+from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import Request
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
 
 from app.errors import PageForeign, RoleInsufficient, TokenMissing
 from app.settings import Settings
 
 WORKER, READ, ADMIN = "worker", "read", "admin"
+# For the document and its page, where a token can be given; what is said in the header is judged below.
+BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="a token of the role that the route needs")
 
 
 def role_of(settings: Settings, given: str) -> str | None:
@@ -27,10 +31,10 @@ def role_of(settings: Settings, given: str) -> str | None:
     return found
 
 
-def allow(*roles: str) -> Callable[[Request], Awaitable[None]]:
+def allow(*roles: str) -> Callable[[Request, object], Awaitable[None]]:
     """A dependency that lets these roles, and `admin`, pass."""
 
-    async def check(request: Request) -> None:
+    async def check(request: Request, _: Annotated[object, Depends(BEARER)]) -> None:
         settings: Settings = request.app.state.settings
         if not settings.has_tokens:
             refuse_foreign_pages(request)

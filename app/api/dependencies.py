@@ -45,7 +45,11 @@ class Window:
 
 async def get_window(
     limit: Annotated[int, Query(ge=1, le=1000, description="at most so many items")] = 100,
-    cursor: Annotated[str | None, Query(description="`next` of the page before", max_length=20)] = None,
+    cursor: Annotated[
+        str | None,
+        # The pattern is for readers of the document; what does not fit is refused below, with a way out.
+        Query(description="`next` of the page before", max_length=20, json_schema_extra={"pattern": "^[0-9]{1,18}$"}),
+    ] = None,
 ) -> Window:
     if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and int(cursor) < 2**62):
         raise CursorInvalid(f"{cursor!r} is not a cursor; take `next` of the page before, or leave it out")

@@ -22,7 +22,7 @@ def body(schema: dict[str, Any], example: Any) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema, "example": example}}}}
 
 
-def install_document(app: FastAPI) -> None:
+def install_document(app: FastAPI, *, with_tokens: bool) -> None:
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
             made = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
@@ -30,7 +30,16 @@ def install_document(app: FastAPI) -> None:
                 [(model, "validation") for model in BY_HAND], ref_template="#/components/schemas/{model}"
             )
             made.setdefault("components", {}).setdefault("schemas", {}).update(shapes["$defs"])
-            app.openapi_schema = made
+            app.openapi_schema = made if with_tokens else _without_security(made)
         return app.openapi_schema
 
     app.openapi = document  # type: ignore[method-assign]
+
+
+def _without_security(document: dict[str, Any]) -> dict[str, Any]:
+    """A server without tokens asks for none."""
+    document["components"].pop("securitySchemes", None)
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            operation.pop("security", None)
+    return document

@@ -1,6 +1,6 @@
 """Every error as RFC 9457 problem+json; the one mapping from the tree of errors to HTTP."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -8,6 +8,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Match
 
 from app import errors
 from app.errors import CounterpoiseError
@@ -43,6 +44,7 @@ FRAMEWORK: dict[int, tuple[str, str]] = {
     413: ("content-too-large", "The body is too large"),
     415: ("unsupported-media-type", "The body is of another kind"),
 }
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 RESPONSES: dict[int | str, dict[str, Any]] = {
     "4XX": {
         "model": Problem,
@@ -91,20 +93,29 @@ def answer_invalid(request: Request, error: RequestValidationError) -> JSONRespo
 
 def answer_framework(request: Request, error: HTTPException) -> JSONResponse:
     slug, title = FRAMEWORK.get(error.status_code, (f"http-{error.status_code}", HTTPStatus(error.status_code).phrase))
-    response = problem(request, error.status_code, slug, title, _way_out(request, error))
-    response.headers.update(error.headers or {})
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = _allowed(request)  # the framework names those of one route only
+    response = problem(request, error.status_code, slug, title, _way_out(request, error, headers))
+    response.headers.update(headers)
     return response
 
 
-def _way_out(request: Request, error: HTTPException) -> str:
+def _allowed(request: Request) -> str:
+    """The methods that this path takes."""
+    routes: Sequence[BaseRoute] = request.app.routes
+    scopes = {method: {**request.scope, "method": method} for method in METHODS}
+    taken = [m for m, scope in scopes.items() if any(route.matches(scope)[0] is Match.FULL for route in routes)]
+    return ", ".join(taken)
+
+
+def _way_out(request: Request, error: HTTPException, headers: Mapping[str, str]) -> str:
     """The framework's own texts say what is wrong, not what to do."""
     path = request.url.path
     if error.status_code == 404:
         return f"There is nothing at {request.method} {path}; the routes are listed at /docs."
     if error.status_code == 405:
-        return (
-            f"{path} does not take {request.method}; it takes {(error.headers or {}).get('Allow', 'another method')}."
-        )
+        return f"{path} does not take {request.method}; it takes {headers['Allow']}."
     return error.detail
 
 

@@ -204,7 +204,9 @@ class Extend(Request):
 
 
 class Stop(Request):
-    cancel_running: bool = Field(False, description="advise workers to stop what runs; otherwise it may finish")
+    cancel_running: bool = Field(
+        False, strict=True, description="advise workers to stop what runs; otherwise it may finish"
+    )
 
 
 class Retry(Request):

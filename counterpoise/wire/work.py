@@ -46,8 +46,8 @@ class Ask(Request):
     objectives: list[Name] = Field(
         min_length=1, max_length=1000, description='names, or ["*"] for all', examples=[["mass"]]
     )
-    max_jobs: int = Field(1, ge=1, le=256, description="at most so many jobs")
-    wait_s: float = Field(0.0, ge=0.0, le=60.0, description="wait so long for a job, if there is none now")
+    max_jobs: int = Field(1, strict=True, ge=1, le=256, description="at most so many jobs")
+    wait_s: float = Field(0.0, strict=True, ge=0.0, le=60.0, description="wait so long for a job, if there is none now")
 
 
 class Job(BaseModel):
@@ -87,7 +87,25 @@ class Failure(Request):
     )
 
 
+# What `_value_or_failure` asks for, as the document says it.
+_EITHER: dict[str, Any] = {
+    "oneOf": [
+        {"required": ["value"], "properties": {"value": {"type": "number"}, "failure": {"type": "null"}}},
+        {
+            "required": ["failure"],
+            "properties": {
+                "failure": {"type": "object"},
+                "value": {"type": "null"},
+                "also": {"type": "object", "maxProperties": 0},
+            },
+        },
+    ]
+}
+
+
 class Tell(Request):
+    model_config = ConfigDict(json_schema_extra=_EITHER)
+
     job: Id
     lease: Token
     value: Value | None = None

@@ -97,7 +97,23 @@ def test_an_unknown_route_is_a_problem_that_says_where_the_routes_are(client: Te
 def test_a_wrong_method_is_a_problem_that_names_the_right_one(client: TestClient) -> None:
     answer = client.delete("/healthz")
     assert "it takes GET" in str(check_problem(answer, 405, "method-not-allowed")["detail"])
-    assert answer.headers["allow"] == "GET"
+    assert answer.headers["allow"] == "GET, HEAD"
+    assert client.put("/studies").headers["allow"] == "GET, POST"  # of two routes
+
+
+def test_probes_may_ask_without_wanting_a_body(client: TestClient) -> None:
+    for path in ("/healthz", "/readyz"):
+        answer = client.head(path)
+        assert (answer.status_code, answer.content) == (200, b"")
+
+
+def test_the_document_asks_for_a_token_only_where_there_are_some(database_url: str) -> None:
+    guarded = create_app(load_settings(database_url=database_url, admin_tokens="a" * 20)).openapi()
+    open_to_all = create_app(load_settings(database_url=database_url)).openapi()
+    assert guarded["paths"]["/ask"]["post"]["security"] == [{"token": []}]
+    assert "security" not in guarded["paths"]["/healthz"]["get"]
+    assert "security" not in open_to_all["paths"]["/ask"]["post"]
+    assert "securitySchemes" not in open_to_all["components"]
 
 
 def test_a_brace_in_the_path_does_no_harm(client: TestClient) -> None:
