@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -156,6 +156,7 @@ def test_what_cannot_be_started_does_not_count_against_the_simulation(tmp_path: 
     kind, message = failure(sh(tmp_path, "echo {x.spam}"))
     assert kind == "infrastructure"
     assert "no variable 'spam' in study 'wing', only span, ribs" in message
+    assert list((tmp_path / "work").iterdir()) == []
     solver = tmp_path / "solver"
     solver.write_text("#!/no/such/interpreter\n")
     solver.chmod(0o755)
@@ -177,7 +178,7 @@ def family_of(tmp_path: Path, names: set[str]) -> dict[str, psutil.Process]:
 
 # A child in the group, a daemon in a session of its own, and the command itself, deaf to SIGTERM.
 STUBBORN = """
-sh -c 'echo $$ > ../child.pid; sleep 1000' &
+sh -c 'echo $$ > ../child.pid; exec sleep 1000' &
 setsid sh -c 'sleep 1000 & echo $! > ../daemon.pid'
 trap '' TERM
 echo $$ > ../main.pid
@@ -206,10 +207,9 @@ def test_cancelling_ends_everything_that_the_command_started(tmp_path: Path, mon
     assert running.wait(0.0) is outcome
 
 
-def test_a_command_may_end_itself_well_when_it_is_told_to(tmp_path: Path) -> None:
-    script = (
-        "trap 'echo tidied >&2; exit 0' TERM; echo 1 > {results}; echo $$ > ../main.pid; while :; do sleep 0.01; done"
-    )
+def test_a_command_may_end_itself_well_when_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("counterpoise.worker.command.GRACE_S", 10_000.0)  # and nobody waits for all of it
+    script = "sleep 1000 & trap 'echo tidied >&2; exit 0' TERM; echo 1 > {results}; echo $$ > ../main.pid; wait; sleep 1000"
     with started(tmp_path, "sh", "-c", script) as running:
         family_of(tmp_path, {"main"})
         running.cancel("not needed any more")
@@ -250,7 +250,6 @@ time.sleep(1000)
 def test_a_command_does_not_outlive_a_worker_or_supervisor_that_is_killed(tmp_path: Path, victim: str) -> None:
     root = Path(__file__).parents[2]
     with subprocess.Popen([sys.executable, "-c", WORKER, tmp_path / "work", STUBBORN], cwd=root) as worker:
-        family: dict[str, psutil.Process] = {}
         try:
             family = family_of(tmp_path, FAMILY)
             supervisor = family["main"].parent()
@@ -259,11 +258,12 @@ def test_a_command_does_not_outlive_a_worker_or_supervisor_that_is_killed(tmp_pa
             os.kill(worker.pid if victim == "worker" else supervisor.pid, signal.SIGKILL)
             ended = family if victim == "worker" else {"main": family["main"]}
             eventually(lambda: gone(ended), "the end of the command")
+            with suppress(ProcessLookupError):
+                os.killpg(family["main"].pid, signal.SIGKILL)
+            with suppress(psutil.NoSuchProcess):
+                family["daemon"].kill()
         finally:
             worker.kill()
-            for process in family.values():
-                if process.is_running():
-                    process.kill()
 
 
 def test_a_signal_for_everybody_is_the_workers_to_answer(tmp_path: Path) -> None:
@@ -272,6 +272,7 @@ def test_a_signal_for_everybody_is_the_workers_to_answer(tmp_path: Path) -> None
         main = family_of(tmp_path, {"main"})["main"]
         supervisor = main.parent()
         assert supervisor is not None
+        assert os.getsid(0) not in (os.getsid(supervisor.pid), os.getsid(main.pid))  # a Ctrl-C reaches the worker only
         supervisor.terminate()
         main.terminate()
         (tmp_path / "work/go").touch()
