@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from counterpoise.commands.evaluators import Keep, evaluators_of
 from counterpoise.commands.failure import WRONG_USAGE, fail
 from counterpoise.commands.study import AsJson, Token, Url
 from counterpoise.connection import DEFAULT_URL
@@ -20,8 +21,16 @@ def add_to(app: typer.Typer) -> None:
 def worker(
     objective: Annotated[
         list[str],
-        typer.Option("--objective", help="NAME=package.module:function; may be repeated.", show_default=False),
+        typer.Option(
+            "--objective",
+            help="NAME=package.module:function, or NAME alone for the command after --; may be repeated.",
+            show_default=False,
+        ),
     ],
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(help="After --: a command, with {params}, {params_txt}, {results} or {x.NAME} in it."),
+    ] = None,
     study: Annotated[list[str] | None, typer.Option("--study", help="Work for this study; may be repeated.")] = None,
     any_study: Annotated[bool, typer.Option("--any-study", help="Work for every study.")] = False,
     slots: Annotated[int, typer.Option(min=1, max=1000, help="How many jobs run at once.")] = 1,
@@ -39,35 +48,35 @@ def worker(
     spool: Annotated[
         Path | None, typer.Option(help="Where results wait until they are told [a folder per user and server]")
     ] = None,
+    work_dir: Annotated[Path, typer.Option(help="Where each job of a command gets a folder of its own.")] = Path(
+        "counterpoise-work"
+    ),
+    keep: Annotated[Keep, typer.Option(help="Which of these folders to keep.")] = Keep.failed,
+    executor: Annotated[
+        str | None, typer.Option(help="Evaluate on a Dask cluster: dask://HOST:PORT of its scheduler.")
+    ] = None,
     url: Url = DEFAULT_URL,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask for jobs, evaluate them with Python functions of this folder, and tell what came out.
+    """Ask for jobs, evaluate them with Python functions of this folder or with a command, and tell what came out.
 
-    A function takes `x`, a dict of the variables, and returns a number, or a dict of numbers by objective. SIGTERM or
-    Ctrl-C once: finish what runs, for at most --grace-s; twice: end at once. Nothing that was evaluated is lost.
+    A function takes `x`, a dict of the variables, and returns a number, or a dict of numbers by objective; a command
+    reads and writes files (docs/workers.md). SIGTERM or Ctrl-C once: finish what runs, for at most --grace-s; twice:
+    end at once. Nothing that was evaluated is lost.
 
     Example: [bold]counterpoise worker --study wing --objective mass=simulations.wing:mass --slots 4[/bold]
+
+    Example: [bold]counterpoise worker --study car --objective crash -- ./run_crash {params} {results}[/bold]
     """
     if any_study == bool(study):
         fail("say which studies to work for: --study NAME, or --any-study", WRONG_USAGE)
     from counterpoise.client import Client
-    from counterpoise.worker.functions import FunctionEvaluator, FunctionUnusable, Reference
     from counterpoise.worker.log import Log
     from counterpoise.worker.loop import Terms
     from counterpoise.worker.run import default_name, work
 
-    try:
-        references = {each: Reference.parse(where) for each, where in map(_named, objective)}
-        evaluator = FunctionEvaluator(references, folder=Path.cwd())
-    except FunctionUnusable as error:
-        fail(str(error), WRONG_USAGE)
-    try:
-        evaluator.check()
-    except FunctionUnusable as error:
-        evaluator.close()
-        fail(str(error), WRONG_USAGE)
+    evaluators = evaluators_of(objective, command or [], work_dir, keep, executor)
     terms = Terms(
         name=name or default_name(),
         studies=(ANY,) if any_study else tuple(study or ()),
@@ -79,13 +88,6 @@ def worker(
     )
     try:
         with Client(url, token, retry_s=0) as client:
-            work(client, dict.fromkeys(references, evaluator), terms, spool, Log(as_json))
+            work(client, evaluators, terms, spool, Log(as_json))
     except RequestFailed as error:
         fail(str(error))
-
-
-def _named(text: str) -> tuple[str, str]:
-    name, equals, where = text.partition("=")
-    if not (name and equals and where):
-        fail(f"--objective {text!r} is not NAME=package.module:function", WRONG_USAGE)
-    return name, where

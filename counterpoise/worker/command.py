@@ -32,15 +32,23 @@ class CommandUnusable(Exception):
 
 class CommandEvaluator:
     def __init__(self, command: Sequence[str], work_dir: Path, keep: Keep = "failed") -> None:
-        self._command = resolve(command)
+        self._command = list(command)
         self._work_dir = work_dir.absolute()
         self._keep = keep
         self._under_way: dict[int, CommandRunning] = {}
+
+    def check(self) -> None:
+        program, *arguments = self._command
+        if shutil.which(program) is None:
+            raise CommandUnusable(f"there is no command {program!r}; give its path, or a name that is in PATH")
+        for name in re.findall(r"\{([a-z_]+)\}", " ".join(arguments)):
+            if name not in FILES and (hint := did_you_mean(name, FILES)):
+                raise CommandUnusable(f"there is no placeholder {name!r}{hint}")
         try:
             self._work_dir.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=self._work_dir).close()
         except OSError as error:
-            raise CommandUnusable(f"cannot write into {work_dir}: {error.strerror}; choose another folder") from error
+            raise CommandUnusable(f"cannot write into {self._work_dir}: {error.strerror}; choose --work-dir") from error
 
     def start(self, slot: int, job: Job) -> Running:
         try:
@@ -64,16 +72,10 @@ class CommandEvaluator:
 
 
 def resolve(command: Sequence[str]) -> list[str]:
-    """The command as it must be said in any folder: files named relative to here become absolute."""
+    """The command as it must be said in other folders: files of this one become absolute."""
     program, *arguments = command
-    found = shutil.which(program)
-    if found is None:
-        raise CommandUnusable(f"there is no command {program!r}; give its path, or a name that is in PATH")
-    for name in re.findall(r"\{([a-z_]+)\}", " ".join(arguments)):
-        if name not in FILES and (hint := did_you_mean(name, FILES)):
-            raise CommandUnusable(f"there is no placeholder {name!r}{hint}")
-    files = (str(Path(argument).absolute()) if Path(argument).is_file() else argument for argument in arguments)
-    return [str(Path(found).absolute()), *files]
+    found = [str(Path(part).absolute()) if Path(part).is_file() else part for part in arguments]
+    return [str(Path(program).absolute()) if "/" in program else program, *found]
 
 
 def supervise(command: list[str], folder: JobFolder) -> "subprocess.Popen[bytes]":

@@ -8,14 +8,12 @@ from typing import Any, TypeVar
 
 from distributed import Client, get_worker
 
+from counterpoise.worker.elsewhere import ClusterUnusable
+
 T = TypeVar("T")
 SCHEME = "dask://"
 CONNECT_S = 10.0
 LOOK_S = 1.0
-
-
-class ClusterUnusable(Exception):
-    """Said before any job is taken."""
 
 
 class SchedulerLost(Exception):

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from typing import Protocol
 
 from counterpoise.wire.work import Job
 from counterpoise.worker.evaluator import Evaluator, Outcome, Running, failed
@@ -10,7 +11,28 @@ from counterpoise.worker.evaluator import Evaluator, Outcome, Running, failed
 LOOK_S = 0.5
 
 
-def evaluate_there(recipe: Callable[[], Evaluator], wanted: Callable[[], bool], job: Job) -> Outcome:
+class ClusterUnusable(Exception):
+    """Said before any job is taken."""
+
+
+class LocalEvaluator(Evaluator, Protocol):
+    def check(self) -> None:
+        """Raises, and says why, where it cannot evaluate anything."""
+
+
+def check_there(recipe: Callable[[], LocalEvaluator]) -> str | None:
+    """What is wrong."""
+    evaluator = recipe()
+    try:
+        evaluator.check()
+    except Exception as error:  # noqa: BLE001  (in words: over here, its class may not be known)
+        return str(error)
+    finally:
+        evaluator.close()
+    return None
+
+
+def evaluate_there(recipe: Callable[[], LocalEvaluator], wanted: Callable[[], bool], job: Job) -> Outcome:
     """Runs where the executor runs things; ends what nobody waits for any more."""
     evaluator = recipe()
     try:
@@ -26,8 +48,17 @@ def evaluate_there(recipe: Callable[[], Evaluator], wanted: Callable[[], bool], 
 class ExecutorEvaluator:
     """`recipe` makes a local evaluator and `wanted` says whether its work still matters: both are called over there."""
 
-    def __init__(self, executor: Executor, recipe: Callable[[], Evaluator], wanted: Callable[[], bool]) -> None:
+    def __init__(self, executor: Executor, recipe: Callable[[], LocalEvaluator], wanted: Callable[[], bool]) -> None:
         self._executor, self._recipe, self._wanted = executor, recipe, wanted
+
+    def check(self) -> None:
+        """Over there; waits until there is a place to do it."""
+        try:
+            wrong = self._executor.submit(check_there, self._recipe).result()
+        except Exception as error:  # noqa: BLE001  (whatever the machinery says, nothing can be evaluated with it)
+            wrong = f"{type(error).__name__}: {error}"
+        if wrong:
+            raise ClusterUnusable(f"the cluster cannot evaluate this: {wrong}")
 
     def start(self, slot: int, job: Job) -> Running:  # noqa: ARG002  (the executor has slots of its own)
         return _Running(self._executor.submit(evaluate_there, self._recipe, self._wanted, job))

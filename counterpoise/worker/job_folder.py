@@ -30,6 +30,7 @@ class JobFolder:
     @classmethod
     def make(cls, work_dir: Path, job: Job) -> "JobFolder":
         prefix = f"{job.study}-{job.objective}-{job.sample}-{job.attempt}-"
+        work_dir.mkdir(parents=True, exist_ok=True)
         folder = cls(Path(tempfile.mkdtemp(prefix=prefix, dir=work_dir)), job)
         (folder.path / PARAMS).write_text(json.dumps(job.x))
         (folder.path / PARAMS_TXT).write_text("".join(f"{name} {value!r}\n" for name, value in job.x.items()))

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+from typer.testing import CliRunner
 
-from counterpoise.worker.command import CommandEvaluator, CommandUnusable, Keep
+from counterpoise.cli import app
+from counterpoise.worker.command import CommandEvaluator, CommandUnusable, Keep, resolve
 from counterpoise.worker.evaluator import Outcome, Running
 from tests.e2e.processes import eventually
 from tests.workers.jobs import JOB, X
@@ -20,7 +22,8 @@ from tests.workers.jobs import JOB, X
 
 @contextmanager
 def started(tmp_path: Path, *command: str, keep: Keep = "never") -> Iterator[Running]:
-    evaluator = CommandEvaluator(command, tmp_path / "work", keep)
+    evaluator = CommandEvaluator(resolve(command), tmp_path / "work", keep)
+    evaluator.check()
     try:
         yield evaluator.start(0, JOB)
     finally:
@@ -144,12 +147,12 @@ def test_files_of_the_workers_folder_are_found_in_the_jobs_folder(
 
 def test_what_cannot_work_is_said_before_any_job(tmp_path: Path) -> None:
     with pytest.raises(CommandUnusable, match="there is no command 'no-such-solver'; give its path"):
-        CommandEvaluator(["no-such-solver"], tmp_path)
+        CommandEvaluator(["no-such-solver"], tmp_path).check()
     with pytest.raises(CommandUnusable, match="there is no placeholder 'result'; did you mean 'results'"):
-        CommandEvaluator(["sh", "{result}"], tmp_path)
+        CommandEvaluator(["sh", "{result}"], tmp_path).check()
     (tmp_path / "file").touch()
     with pytest.raises(CommandUnusable, match=r"cannot write into .*file: "):
-        CommandEvaluator(["sh"], tmp_path / "file")
+        CommandEvaluator(["sh"], tmp_path / "file").check()
 
 
 def test_what_cannot_be_started_does_not_count_against_the_simulation(tmp_path: Path) -> None:
@@ -209,7 +212,9 @@ def test_cancelling_ends_everything_that_the_command_started(tmp_path: Path, mon
 
 def test_a_command_may_end_itself_well_when_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("counterpoise.worker.command.GRACE_S", 10_000.0)  # and nobody waits for all of it
-    script = "sleep 1000 & trap 'echo tidied >&2; exit 0' TERM; echo 1 > {results}; echo $$ > ../main.pid; wait; sleep 1000"
+    script = (
+        "sleep 1000 & trap 'echo tidied >&2; exit 0' TERM; echo 1 > {results}; echo $$ > ../main.pid; wait; sleep 1000"
+    )
     with started(tmp_path, "sh", "-c", script) as running:
         family_of(tmp_path, {"main"})
         running.cancel("not needed any more")
@@ -280,3 +285,31 @@ def test_a_signal_for_everybody_is_the_workers_to_answer(tmp_path: Path) -> None
     assert outcome is not None
     assert outcome.value == 6.0
     assert outcome.duration_s > 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--objective", "crash"], "write crash=package.module:function, or a command after --"),
+        (["--objective", "mass=a:b", "--", "sh"], "no objective is left for the command 'sh'"),
+        (["--objective", "crash", "--objective", "crash", "--", "sh"], "an objective is named twice"),
+        (["--objective", "crash=", "--", "sh"], "is neither NAME=package.module:function nor NAME"),
+        (["--objective", "crash", "--", "no-such-solver"], "there is no command 'no-such-solver'"),
+        (["--objective", "crash", "--executor", "host:8786", "--", "sh"], "is not dask://HOST:PORT"),
+    ],
+)
+def test_a_worker_that_cannot_work_says_so_at_once(
+    arguments: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["worker", "--study", "car", *arguments])
+    assert result.exit_code == 2
+    assert says in result.stderr
+
+
+def test_without_dask_the_way_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("counterpoise.commands.failure.importlib.util.find_spec", lambda _: None)
+    options = ["--study", "car", "--objective", "crash", "--executor", "dask://host:8786"]
+    result = CliRunner().invoke(app, ["worker", *options, "--", "sh"])
+    assert result.exit_code == 1
+    assert "pip install 'counterpoise[dask]'" in result.stderr

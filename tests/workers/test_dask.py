@@ -15,9 +15,10 @@ import pytest
 from distributed import LocalCluster
 
 from counterpoise.worker.command import CommandEvaluator
-from counterpoise.worker.dask import ClusterUnusable, DaskExecutor, wanted
-from counterpoise.worker.elsewhere import ExecutorEvaluator
-from counterpoise.worker.evaluator import Evaluator, Outcome, Running
+from counterpoise.worker.dask import DaskExecutor, wanted
+from counterpoise.worker.elsewhere import ClusterUnusable, ExecutorEvaluator, LocalEvaluator
+from counterpoise.worker.evaluator import Outcome, Running
+from counterpoise.worker.functions import FunctionEvaluator, Reference
 from tests.e2e.processes import eventually, running
 from tests.workers.jobs import JOB
 
@@ -41,7 +42,7 @@ def address(of: LocalCluster) -> str:
 
 
 @contextmanager
-def evaluating(scheduler: str, recipe: Callable[[], Evaluator]) -> Iterator[ExecutorEvaluator]:
+def evaluating(scheduler: str, recipe: Callable[[], LocalEvaluator]) -> Iterator[ExecutorEvaluator]:
     evaluator = ExecutorEvaluator(DaskExecutor(scheduler), recipe, wanted)
     try:
         yield evaluator
@@ -49,7 +50,7 @@ def evaluating(scheduler: str, recipe: Callable[[], Evaluator]) -> Iterator[Exec
         evaluator.close()
 
 
-def script(tmp_path: Path, text: str) -> Callable[[], Evaluator]:
+def script(tmp_path: Path, text: str) -> Callable[[], LocalEvaluator]:
     return partial(CommandEvaluator, ["sh", "-c", text], tmp_path / "work", "never")
 
 
@@ -81,6 +82,35 @@ def test_values_and_failures_come_back_from_the_cluster(tmp_path: Path) -> None:
         failure = ended(nobody_can_pickle_this.start(0, JOB)).failure
         assert failure is not None
         assert failure.kind == "infrastructure"
+
+
+FUNCTIONS = """
+import os
+from counterpoise import Infeasible
+def drag(x):
+    if x["ribs"] == 8:
+        raise Infeasible("too many")
+    if x["ribs"] == 9:
+        os._exit(3)
+    return {"drag": x["span"] * x["ribs"], "lift": 0.5}
+"""
+
+
+def test_functions_run_on_the_cluster(tmp_path: Path) -> None:
+    (tmp_path / "far_away.py").write_text(FUNCTIONS)
+    recipe = partial(FunctionEvaluator, {"drag": Reference("far_away", "drag")}, folder=tmp_path)
+    missing = partial(FunctionEvaluator, {"drag": Reference("far_away", "drug")}, folder=tmp_path)
+    with cluster(threads=3) as one, evaluating(address(one), recipe) as there:
+        there.check()
+        begun = [there.start(slot, JOB.model_copy(update={"x": {"span": 2.0, "ribs": 7 + slot}})) for slot in range(3)]
+        good, infeasible, crash = [ended(each) for each in begun]
+        with pytest.raises(ClusterUnusable, match=r"(?s)the cluster cannot evaluate this: .*'drug'"):
+            ExecutorEvaluator(there._executor, missing, wanted).check()
+    assert (good.value, good.also) == (14.0, {"lift": 0.5})
+    assert infeasible.failure is not None
+    assert infeasible.failure.kind == "infeasible"
+    assert crash.failure is not None
+    assert (crash.failure.kind, "exit code 3" in crash.failure.message) == ("error", True)
 
 
 def test_cancelling_ends_the_simulation_over_there(tmp_path: Path) -> None:
