@@ -1,5 +1,7 @@
 """A whole study with real server, planner and worker processes whose objectives take different times."""
 
+import json
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from app.store.tables import sample_values, samples, steps
 from app.store.upgrade import upgrade
 from benchmarks.postgresql import PostgreSQL
 from tests.e2e.plate import SPEC, TAKES_S, evaluate
-from tests.e2e.processes import eventually, planning, serving, working
+from tests.e2e.processes import COUNTERPOISE, environment, eventually, planning, serving, working
 from tests.e2e.replay import proposals, recorded, replay
 
 
@@ -160,3 +162,14 @@ def test_the_recorded_order_of_tells_gives_the_identical_proposals(finished: Fin
         assert proposals(again) == proposals(finished.database)
     finally:
         again.close()
+
+
+def test_every_step_is_the_same_again_in_another_process(finished: Finished) -> None:
+    """Planned by a planner with its fitters, each a process; replayed in one."""
+    command = [str(COUNTERPOISE), "replay", "plate", "--all", "--json", "--database-url", finished.url]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)["steps"]
+    assert {step["step"] for step in found} == {step["step"] for step in finished.steps}
+    assert sum(step["samples"] for step in found) == len(finished.samples)
+    assert all(step["versions"] == {} for step in found)
