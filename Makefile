@@ -18,7 +18,7 @@ demo: .venv/.runtime ## evaluate a demo study on the embedded database
 	@$(BIN)/counterpoise demo
 
 test: .venv/.dev ## all tests, on SQLite and on a real PostgreSQL
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: .venv/.dev ## format, lint, strict types, import contracts
 	@$(BIN)/ruff format --check .

@@ -23,7 +23,9 @@ def test_there_are_checks() -> None:
     assert len(CHECKS) > 80
 
 
-@pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=str)
+@pytest.mark.parametrize(
+    ("estimator", "check"), CHECKS, ids=lambda one: getattr(getattr(one, "func", one), "__name__", str(one))
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_check(estimator: BaseEstimator, check: Callable[[Any], None]) -> None:
     check(estimator)

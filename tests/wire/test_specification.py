@@ -250,7 +250,7 @@ SINGLE: list[tuple[str, object, str, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "pointer", "says"), SINGLE, ids=[f"{path} {str(value)[:30]!a}" for path, value, _, _ in SINGLE]
+    ("path", "value", "pointer", "says"), SINGLE, ids=[f"{path} {str(value)[:15]!a}" for path, value, _, _ in SINGLE]
 )
 def test_one_fault_is_said_once_and_where_it_is(path: str, value: object, pointer: str, says: str) -> None:
     [(where, detail)] = faults(changed(path, value))
