@@ -16,11 +16,12 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
-from app.api import exchange, health, studies, work, workers
+from app.api import events, exchange, health, metrics, studies, work, workers
 from app.api.body_limit import BodyLimit
 from app.api.document import install_document
 from app.api.problems import RESPONSES, install_problems
 from app.api.request_log import RequestLog
+from app.api.streaming import EventDesk
 from app.api.telling import TellDesk
 from app.api.waiting import Desk
 from app.errors import SettingsInvalid
@@ -46,8 +47,11 @@ def create_app(settings: Settings) -> FastAPI:
         app.state.database = Database(settings.database_url)
         app.state.desk = Desk(app.state.database, settings.heartbeat_s)
         app.state.tell_desk = TellDesk(app.state.database)
+        app.state.event_desk = EventDesk(app.state.database)
         app.state.desk.start()
+        app.state.event_desk.start()
         yield
+        await app.state.event_desk.stop()
         await app.state.desk.stop()
         await app.state.tell_desk.stop()
         app.state.database.close()
@@ -59,13 +63,22 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=lifespan,
         responses=RESPONSES,
     )
-    for router in (work.router, studies.router, workers.router, exchange.router, health.router):
+    for router in (
+        work.router,
+        studies.router,
+        workers.router,
+        exchange.router,
+        events.router,
+        metrics.router,
+        health.router,
+    ):
         app.include_router(router)
     install_problems(app)
     install_document(app, with_tokens=settings.has_tokens)
     # The last one added is the outermost: a refused body still gets its request id and its line in the log.
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
-    app.add_middleware(RequestLog)
+    app.state.metrics = metrics.Metrics()
+    app.add_middleware(RequestLog, observe=app.state.metrics.observe)
     return app
 
 
@@ -187,18 +200,20 @@ def serve(settings: Settings, *, with_planner: bool) -> None:
             access_log=False,
             server_header=False,
             timeout_keep_alive=75,  # longer than a long poll: workers need not connect anew for every job
+            timeout_graceful_shutdown=15,  # for who takes no answer
         )
         with PlannerBeside(settings) if with_planner else nullcontext():
             Server(config).run(sockets=[listener])
 
 
 class Server(uvicorn.Server):
-    """Asks that wait are answered when the server is told to stop; it would wait for them."""
+    """Asks that wait are answered, and streams ended, when the server is told to stop; it would wait for them."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         application = self.config.app
         if isinstance(application, FastAPI) and hasattr(application.state, "desk"):
             application.state.desk.close()
+            application.state.event_desk.close()
         super().handle_exit(sig, frame)
 
 

@@ -18,16 +18,18 @@ from sqlalchemy import Row
 
 from app.errors import CounterpoiseError, DatabaseUnusable
 from app.optimizer.models import Map
+from app.service.events import trim
 from app.service.expire import expire, tidy
-from app.service.plan import commit, prepare
+from app.service.plan import commit, fail, prepare
 from app.settings import Settings
 from app.store.database import Database
-from app.store.steps import claim, fail_step, keep_claim
+from app.store.steps import claim, keep_claim
 from app.store.wakeups import watch
 
 log = structlog.stdlib.get_logger("counterpoise.planner")
 CLAIM_S = 30.0  # a planner that was killed is replaced after so long
 TICK_S = 1.0
+TRIM_EVERY_S = 60.0
 LONGEST_BACKOFF_S = 300.0
 MOST_FITTERS = 8
 
@@ -39,7 +41,9 @@ def run(settings: Settings, stop: threading.Event) -> None:
     wake = threading.Event()
     threads = [
         threading.Thread(target=watch, args=(database, wake.set, stop), name="watcher", daemon=True),
-        threading.Thread(target=keep_house, args=(database, stop), name="expiry", daemon=True),
+        threading.Thread(
+            target=keep_house, args=(database, settings.events_kept_days, stop), name="expiry", daemon=True
+        ),
     ]
     for thread in threads:
         thread.start()
@@ -68,13 +72,17 @@ def attempt(work: Callable[[], bool]) -> bool:
     return False
 
 
-def keep_house(database: Database, stop: threading.Event) -> None:
+def keep_house(database: Database, events_kept_days: float, stop: threading.Event) -> None:
     def work() -> bool:
         tidy(database)
         return expire(database) > 0
 
+    trim_at = 0.0
     while not stop.wait(TICK_S):
         attempt(work)
+        # At once again if there was something to forget: it goes in small parts.
+        if time.monotonic() > trim_at and not attempt(lambda: trim(database, events_kept_days) > 0):
+            trim_at = time.monotonic() + TRIM_EVERY_S
 
 
 def plan_one(database: Database, fit: Map = map) -> bool:
@@ -100,7 +108,7 @@ def note_fault(database: Database, step: Row[Any], error: Exception, facts: dict
     backoff_s = min(2.0**step.faults, LONGEST_BACKOFF_S)
     log.error("step failed", **facts, again_in_s=backoff_s, exc_info=error)
     words = "".join(traceback.format_exception_only(error)).strip()
-    database.write(lambda connection: fail_step(connection, step.id, step.claim, words, backoff_s))
+    fail(database, step, words, backoff_s)
 
 
 @contextmanager

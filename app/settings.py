@@ -27,6 +27,7 @@ class Settings(BaseSettings):
     lease_s: float = Field(60.0, gt=0, le=86_400, allow_inf_nan=False)
     heartbeat_s: float = Field(20.0, gt=0, allow_inf_nan=False)
     max_body_bytes: int = Field(8 * 1024 * 1024, ge=1024)
+    events_kept_days: float = Field(30.0, gt=0, le=36_500, allow_inf_nan=False)
     log_format: Literal["auto", "json", "pretty"] = "auto"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 

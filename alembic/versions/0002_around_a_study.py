@@ -14,6 +14,8 @@ revision = "0002"
 down_revision = "0001"
 branch_labels = None
 depends_on = None
+ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+COUNTERS = ("expired", "late", "duplicate")
 
 AT_ONCE = 10_000
 # A worker's counters, and the attempts that each counts.
@@ -29,9 +31,11 @@ ENDED = {
 def upgrade() -> None:
     _add_imports()
     _add_worker_counters()
+    _add_events_and_counters()
 
 
 def downgrade() -> None:
+    _drop_events_and_counters()
     _drop_worker_counters()
     _drop_imports()
 
@@ -89,3 +93,28 @@ def _drop_worker_counters() -> None:
     for name in ("busy_s", *reversed(ENDED), "drained", "slots"):
         with op.batch_alter_table("workers") as batch:
             batch.drop_column(name)
+
+
+def _add_events_and_counters() -> None:
+    op.create_table(
+        "feed",
+        sa.Column("until", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("since", sa.BigInteger(), nullable=False),
+        sa.Column("study_id", ID, nullable=False),
+        sa.Column("study", sa.String(length=100), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=True),
+        sa.Column("at", sa.Double(), nullable=False),
+        sa.CheckConstraint("since < until", name=op.f("ck_feed_not_empty")),
+        sa.PrimaryKeyConstraint("until", name=op.f("pk_feed")),
+    )
+    op.create_index("ix_feed_study_id_seq", "feed", ["study_id", "seq"])
+    op.create_index("ix_steps_done_at", "steps", ["done_at"])
+    for counter in COUNTERS:
+        op.add_column("objectives", sa.Column(counter, sa.Integer(), server_default=sa.text("0"), nullable=False))
+
+
+def _drop_events_and_counters() -> None:
+    for counter in reversed(COUNTERS):
+        op.drop_column("objectives", counter)
+    op.drop_index("ix_steps_done_at", "steps")
+    op.drop_table("feed")

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import Depends, Query, Request
 
+from app.api.streaming import EventDesk
 from app.api.telling import TellDesk
 from app.api.waiting import Desk
 from app.errors import CursorInvalid
@@ -27,6 +28,11 @@ async def get_settings(request: Request) -> Settings:
 
 async def get_desk(request: Request) -> Desk:
     desk: Desk = request.app.state.desk
+    return desk
+
+
+async def get_event_desk(request: Request) -> EventDesk:
+    desk: EventDesk = request.app.state.event_desk
     return desk
 
 
@@ -59,5 +65,6 @@ async def get_window(
 TheDatabase = Annotated[Database, Depends(get_database)]
 TheSettings = Annotated[Settings, Depends(get_settings)]
 TheDesk = Annotated[Desk, Depends(get_desk)]
+TheEventDesk = Annotated[EventDesk, Depends(get_event_desk)]
 TheTellDesk = Annotated[TellDesk, Depends(get_tell_desk)]
 ThePage = Annotated[Window, Depends(get_window)]

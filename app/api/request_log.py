@@ -3,6 +3,7 @@
 import re
 import time
 import uuid
+from collections.abc import Callable
 
 import structlog
 from starlette.datastructures import MutableHeaders
@@ -19,8 +20,9 @@ _SANE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 class RequestLog:
     """Neither headers nor queries nor bodies are logged: they may hold tokens and designs."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, observe: Callable[[Scope, int, float], None]) -> None:
         self.app = app
+        self.observe = observe
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -47,5 +49,7 @@ class RequestLog:
                 if status:  # half an answer is out: break the connection instead of pretending
                     raise
                 await answer_unforeseen(request)(scope, receive, send_with_id)
-            took = round((time.perf_counter() - began) * 1000, 1)
+            took_s = time.perf_counter() - began
+            self.observe(scope, status, took_s)
+            took = round(took_s * 1000, 1)
             log.info("request", method=request.method, path=request.url.path, status=status, took_ms=took)

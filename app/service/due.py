@@ -8,9 +8,11 @@ from sqlalchemy import Connection, Row
 
 from app.optimizer.stepping import LAMBDA, Finish, Generation, Nothing, Progress, Step, Stream, due
 from app.service.ratios import current_ratios
-from app.store.ledger import JobRow
+from app.service.step_names import name_in
+from app.store.ledger import JobRow, Ledger
 from app.store.steps import drop_due, due_steps, make_due
 from app.store.studies import change_objective, change_study, objectives_of
+from app.store.transitions import write
 from app.store.wakeups import notify
 
 
@@ -47,7 +49,7 @@ def make_due_what_is(connection: Connection, study: Row[Any]) -> None:
             _make_step_due(connection, study, rows, number, size)
         case Finish():
             make_due(connection, study.id, "closing", study.budget, study.sequence, {"budget": study.budget})
-            notify(connection)
+            announce(connection, study, [name_in(study, "closing", study.budget)])
 
 
 def _make_generations_due(
@@ -61,11 +63,14 @@ def _make_generations_due(
     for row, ratio in zip(rows, ratios, strict=True):
         if ratio != row.ratio:
             change_objective(connection, row.id, ratio=ratio)
+    generations: list[str | None] = []
     while isinstance(decision := due(progress_of(study, rows, ratios, streaming)), Generation):
         inputs = {"size": decision.size, "ratios": ratios}
         make_due(connection, study.id, "stream", decision.number, study.sequence, inputs, decision.objective)
         streaming.add(decision.objective)
-        notify(connection)
+        generations.append(name_in(study, "stream", decision.number, decision.objective))
+    if generations:
+        announce(connection, study, generations)
 
 
 def _make_step_due(connection: Connection, study: Row[Any], rows: Sequence[Row[Any]], number: int, size: int) -> None:
@@ -76,12 +81,25 @@ def _make_step_due(connection: Connection, study: Row[Any], rows: Sequence[Row[A
     for row, ratio, is_cheap in zip(rows, ratios, cheap, strict=True):
         if (ratio, is_cheap) != (row.ratio, row.cheap):
             change_objective(connection, row.id, ratio=ratio, cheap=is_cheap)
-    if study.phase == "initial":
+    begins = study.phase == "initial"
+    if begins:
         change_study(connection, study.id, phase="search")
         drop_due(connection, study.id, ["stream"])
     inputs: dict[str, Any] = {"size": size, "budget": study.budget, "ratios": ratios, "settled": study.planned_full}
     inputs["cheap"] = [row.position for row, is_cheap in zip(rows, cheap, strict=True) if is_cheap]
     make_due(connection, study.id, "search", number, study.sequence, inputs)
+    announce(connection, study, [name_in(study, "search", number)], [("phase", {"phase": "search"})] if begins else [])
+
+
+def announce(
+    connection: Connection,
+    study: Row[Any],
+    steps: Sequence[str | None],
+    before: Sequence[tuple[str, dict[str, Any]]] = (),
+) -> None:
+    """Say that steps are due: in the study's sequence after all that they may read."""
+    due = [("step_due", {"step": step}) for step in steps]
+    write(connection, study, Ledger(events=[*before, *due]), {})
     notify(connection)
 
 

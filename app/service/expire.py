@@ -74,6 +74,7 @@ def _expire_study(connection: Connection, study: Row[Any], over: Sequence[JobRow
         change = lost(job, limits_of(study))
         ledger.changes.append(change)
         ledger.endings.append(Ending(job.lease or "", "expired"))
+        ledger.mishaps.append((job.objective, "expired"))
         if change.state == "failed":
             ledger.results += failures(job, "lost", also)
     now = write(connection, study, ledger, also)

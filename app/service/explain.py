@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, RowMapping
 
 from app.errors import JobUnknown
-from app.service.lists import step_name
+from app.service.step_names import step_name
 from app.service.tell import STOPPED
 from app.service.times import iso
 from app.service.workers import ALIVE_S

@@ -8,6 +8,7 @@ import numpy as np
 from sqlalchemy import Connection, Row, RowMapping
 
 from app.errors import ObjectiveUnknown
+from app.service.step_names import step_name
 from app.service.studies import find
 from app.service.times import iso
 from app.store.database import Database
@@ -19,13 +20,6 @@ from counterpoise.wire.views import AttemptView, FrontItem, JobView, SampleView,
 
 AT_ONCE = 10_000
 TOLD = ("outcome", "value", "failure", "message", "duration_s", "details")
-
-
-def step_name(kind: str | None, number: int | None, objective: int | None, names: Sequence[str]) -> str | None:
-    """`initial`, `stream:OBJECTIVE:NUMBER`, `search:NUMBER`, `closing:NUMBER`; nothing for imported samples."""
-    if kind is None or (kind == "initial" and not number):  # a second design, after a stop, is `initial:1`
-        return kind
-    return f"stream:{names[objective or 0]}:{number}" if kind == "stream" else f"{kind}:{number}"
 
 
 def list_samples(

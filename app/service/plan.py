@@ -23,11 +23,12 @@ from app.optimizer.strategy import STRATEGIES, Strategy
 from app.service.due import make_due_what_is
 from app.service.hypervolume import hypervolume
 from app.service.snapshot import Past, complete, problem_of, read_past, search_snapshot
+from app.service.step_names import name_in
 from app.store.clock import database_now
 from app.store.database import Database
 from app.store.ledger import Ledger, superseded
 from app.store.samples import NewSample, add_samples
-from app.store.steps import finish_step, give_back, steps_of
+from app.store.steps import fail_step, finish_step, give_back, steps_of
 from app.store.studies import change_objective, change_study, find_study_by_id, guests, objectives_of
 from app.store.transitions import lock_study, ready_jobs, write
 from app.store.wakeups import notify
@@ -181,8 +182,12 @@ def _commit(connection: Connection, step: Row[Any], plan: Plan) -> bool:
     # A design of size 0 is wanted where imported samples stand in for all of it.
     exhausted = step.kind in ("initial", "search") and len(plan.full) == 0 and step.inputs["size"] > 0
     pointless = ready_jobs(connection, study.id, only_cheap=True) if step.kind == "search" or ends or exhausted else []
-    body = {"kind": step.kind, "number": step.number, "objective": step.objective, "full": len(plan.full)}
-    write(connection, study, Ledger(changes=superseded(pointless), events=[("step", body)]), also)
+    wanted = list(new_samples(Specification.model_validate(study.spec), rows, plan))
+    ending = "the budget is used up" if ends else plan.shortfall or "there is no new point to propose"
+    said = [("step", _said(study, step, wanted))]
+    if ends or exhausted:
+        said.append(("finished", {"reason": ending}))
+    write(connection, study, Ledger(changes=superseded(pointless), events=said), also)
     if step.kind == "search":
         change_study(connection, study.id, step=step.number)
     if step.kind == "stream":
@@ -191,15 +196,32 @@ def _commit(connection: Connection, step: Row[Any], plan: Plan) -> bool:
         generation = step.number if len(plan.cheap.get(step.objective, ())) else -1
         change_objective(connection, mine.id, generation=generation)
     number = step.number if step.kind == "search" else 0
-    wanted = list(new_samples(Specification.model_validate(study.spec), rows, plan))
     add_samples(connection, study.id, wanted, also=also, step=step.id, number=number)
     if ends or exhausted:
-        ending = "the budget is used up" if ends else plan.shortfall or "there is no new point to propose"
         change_study(connection, study.id, phase="finished", finished_at=database_now(), ending=ending)
     elif step.kind != "stream":  # the next generation is due by a tell, never by when a planner happens to commit
         make_due_what_is(connection, find_study_by_id(connection, study.id))
     notify(connection)
     return True
+
+
+def _said(study: Row[Any], step: Row[Any], wanted: list[NewSample]) -> dict[str, Any]:
+    full = sum(sample.full for sample in wanted)
+    name = name_in(study, step.kind, step.number, step.objective)
+    return {"step": name, "full": full, "cheap_only": len(wanted) - full}
+
+
+def fail(database: Database, step: Row[Any], fault: str, backoff_s: float) -> None:
+    """Note a fault; the step is tried again after a while."""
+
+    def work(connection: Connection) -> None:
+        study = lock_study(connection, step.study_id)
+        if study is not None and fail_step(connection, step.id, step.claim, fault, backoff_s):
+            name = name_in(study, step.kind, step.number, step.objective)
+            said = {"step": name, "faults": step.faults + 1, "fault": fault}
+            write(connection, study, Ledger(events=[("step_failed", said)]), {})
+
+    database.write(work)
 
 
 def new_samples(spec: Specification, rows: list[Row[Any]], plan: Plan) -> Iterable[NewSample]:

@@ -12,9 +12,9 @@ from sqlalchemy import Row
 from app.errors import RequestRefused
 from app.optimizer.models import Map
 from app.optimizer.space import encode
-from app.service.lists import step_name
 from app.service.plan import new_samples, prepare, versions
 from app.service.snapshot import problem_of
+from app.service.step_names import step_name
 from app.service.studies import find
 from app.store.database import Database
 from app.store.samples import NewSample, proposed_by

@@ -7,11 +7,13 @@ from sqlalchemy import Connection, Row
 from sqlalchemy.exc import IntegrityError
 
 from app.errors import ObjectiveUnknown, RequestRefused, StudyBusy, StudyExists, StudyUnknown
-from app.service.due import make_due_what_is
+from app.service.due import announce, make_due_what_is
 from app.service.ratios import declared_ratios
+from app.service.step_names import name_in
 from app.service.tell import STOPPED
 from app.store.clock import database_now
 from app.store.database import Database
+from app.store.events import feed_deletion
 from app.store.ledger import Change, Ledger, superseded
 from app.store.steps import drop_due, make_due, steps_of
 from app.store.studies import (
@@ -60,7 +62,8 @@ def _create(connection: Connection, spec: Specification, lease_s: float, paused:
     seed = spec.seed if spec.seed is not None else secrets.randbits(62)
     state = "paused" if paused else "active"
     study = create_study(connection, spec.name, wanted, spec.budget, seed, objectives, state)
-    plan_initial(connection, find_study_by_id(connection, study))
+    created = Ledger(events=[("created", {"budget": spec.budget})])
+    plan_initial(connection, write(connection, find_study_by_id(connection, study), created, {}))
     return True
 
 
@@ -72,7 +75,7 @@ def plan_initial(connection: Connection, study: Row[Any]) -> None:
     missing = Specification.model_validate(study.spec).initial_count - study.imported_complete
     inputs = {"size": max(missing, 0), "budget": study.budget}
     make_due(connection, study.id, "initial", number, study.sequence, inputs)
-    notify(connection)
+    announce(connection, study, [name_in(study, "initial", number)])
 
 
 def find(connection: Connection, name: str, *, lock: bool = False) -> Row[Any]:
@@ -109,7 +112,8 @@ def stop(database: Database, name: str, *, cancel_running: bool) -> None:
         if study.phase != "finished":
             drop_due(connection, study.id, ["initial", "stream", "search", "closing"])
             pointless = ready_jobs(connection, study.id, only_cheap=False)
-            write(connection, study, Ledger(changes=superseded(pointless), events=[("stopped", {})]), also)
+            said: list[tuple[str, dict[str, Any]]] = [("stopped", {}), ("finished", {"reason": STOPPED})]
+            write(connection, study, Ledger(changes=superseded(pointless), events=said), also)
             ending = {"phase": "finished", "finished_at": database_now(), "ending": STOPPED}
             change_study(connection, study.id, **ending)
         change_study(connection, study.id, cancel_running=cancel_running)
@@ -129,13 +133,12 @@ def extend(database: Database, name: str, budget: int) -> None:
         phase = study.phase if study.phase != "finished" else "search" if study.step else "initial"
         reopened = {"phase": phase, "finished_at": None, "ending": None, "cancel_running": False}
         change_study(connection, study.id, budget=budget, **reopened)
-        write(connection, study, Ledger(events=[("extended", {"budget": budget})]), {})
+        now = write(connection, study, Ledger(events=[("extended", {"budget": budget, "phase": phase})]), {})
         drop_due(connection, study.id, ["closing"])
-        study = find_study_by_id(connection, study.id)
-        if study.phase == "initial" and study.planned_full == 0:
-            plan_initial(connection, study)
+        if now.phase == "initial" and now.planned_full == 0:
+            plan_initial(connection, now)
         else:
-            make_due_what_is(connection, study)
+            make_due_what_is(connection, now)
 
     database.write(work)
 
@@ -154,7 +157,8 @@ def retry(database: Database, name: str, objectives: list[str] | None) -> int:
             )
         wanted = [runs[each] for each in objectives] if objectives is not None else list(runs.values())
         found = failed_jobs(connection, study.id, wanted)
-        write(connection, study, Ledger(changes=[Change(job, "ready") for job in found]), guests(rows))
+        said = [("retried", {"jobs": len(found)})] if found else []
+        write(connection, study, Ledger(changes=[Change(job, "ready") for job in found], events=said), guests(rows))
         if found:
             notify(connection)
         return len(found)
@@ -174,5 +178,6 @@ def delete(database: Database, name: str, *, force: bool) -> None:
                 " stop the study and wait, or delete it with force"
             )
         delete_study(connection, study.id)
+        feed_deletion(connection, study.id, name)
 
     database.write(work)

@@ -139,6 +139,8 @@ class _Hearing:
         current = job.state == "leased" and job.lease == item.lease
         outcome = "duplicate" if change is None else "done" if current else "late"
         self._end(item, outcome)
+        if outcome != "done":
+            self.ledger.mishaps.append((job.objective, outcome))
         if change is not None:
             if job.lease not in (None, item.lease):  # somebody else computes what is now known
                 self.ledger.endings.append(Ending(job.lease or "", "overtaken"))

@@ -67,6 +67,7 @@ class Ledger:
     results: list[Result] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
     events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # besides those of the results
+    mishaps: list[tuple[int, str]] = field(default_factory=list)  # objective; expired, late or duplicate
 
 
 def superseded(found: Sequence[JobRow]) -> list[Change]:

@@ -77,9 +77,9 @@ def finish_step(connection: Connection, step: int, token: str, record: dict[str,
     return connection.execute(statement).rowcount > 0
 
 
-def fail_step(connection: Connection, step: int, token: str, fault: str, backoff_s: float) -> None:
-    """Note a fault and give the step back, to be tried again later."""
-    connection.execute(
+def fail_step(connection: Connection, step: int, token: str, fault: str, backoff_s: float) -> bool:
+    """Note a fault and give the step back, to be tried again later; False if the claim was lost."""
+    statement = (
         update(steps)
         .where(steps.c.id == step, steps.c.claim == token, steps.c.state == "due")
         .values(
@@ -90,6 +90,7 @@ def fail_step(connection: Connection, step: int, token: str, fault: str, backoff
             retry_at=database_now() + backoff_s,
         )
     )
+    return connection.execute(statement).rowcount > 0
 
 
 def give_back(connection: Connection, step: int, token: str) -> None:

@@ -108,6 +108,10 @@ objectives = Table(
     # Unsettled jobs of full samples; the stream of an initial design follows it.
     _count("open_full"),
     _count("generation"),
+    # Leases that ended without a word; values that came after that; values that another lease had told before.
+    _count("expired"),
+    _count("late"),
+    _count("duplicate"),
     UniqueConstraint("study_id", "position"),
     UniqueConstraint("study_id", "name"),
     CheckConstraint("open_full >= 0 AND done + failed + superseded <= created", name="counters_add_up"),
@@ -141,6 +145,7 @@ steps = Table(
     CheckConstraint("state IN ('due', 'done')", name="state"),
     CheckConstraint("(kind = 'stream') = (objective >= 0)", name="objective_of_streams_only"),
     Index("ix_steps_due", "due_at", postgresql_where=text("state = 'due'"), sqlite_where=text("state = 'due'")),
+    Index("ix_steps_done_at", "done_at"),
     sqlite_autoincrement=True,
 )
 
@@ -289,6 +294,22 @@ events = Table(
     Column("at", Double, nullable=False),
     Column("kind", String(20), nullable=False),
     Column("body", Document, nullable=False),
+)
+
+# The order in which the events of all studies are told: the numbers above `since`, up to `until`, are those of one
+# study up to `seq`. Written by whoever reads it first, so settling never waits for another study.
+feed = Table(
+    "feed",
+    metadata,
+    Column("until", BigInteger, primary_key=True, autoincrement=False),
+    Column("since", BigInteger, nullable=False),
+    # No reference: the last word on a study is that it was deleted. Then `seq` is null.
+    Column("study_id", Id, nullable=False),
+    Column("study", String(100), nullable=False),
+    Column("seq", BigInteger),
+    Column("at", Double, nullable=False),
+    CheckConstraint("since < until", name="not_empty"),
+    Index("ix_feed_study_id_seq", "study_id", "seq"),
 )
 
 # One row: when an API server was last there. A gap is an outage, in which workers could give no sign of life.

@@ -18,7 +18,8 @@ from app.store.tables import READY, attempts, events, jobs, objectives, sample_v
 
 LONGEST_BACKOFF_S = 300.0
 UNSETTLED = ("ready", "leased")
-KEPT = ("done", "failed", "superseded", "open_full")  # counters of an objective
+# Counters of an objective.
+KEPT = ("done", "failed", "superseded", "open_full", "expired", "late", "duplicate")
 
 
 def _one(rows: list[dict[str, Any]]) -> Any:
@@ -218,6 +219,8 @@ def _count(connection: Connection, ledger: Ledger, also: Mapping[int, Sequence[i
     for result in ledger.results:
         if result.of_job and result.objective in guests_of_all:
             deltas.setdefault(result.objective, Counter())["failed" if result.failure else "done"] += 1
+    for objective, mishap in ledger.mishaps:
+        deltas.setdefault(objective, Counter())[mishap] += 1
     _count_objectives(connection, deltas)
     return _count_samples(connection, {sample: by for sample, by in opened.items() if by})
 

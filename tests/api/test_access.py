@@ -43,6 +43,9 @@ TABLE: dict[tuple[str, str], tuple[str, object, int]] = {
     ("GET", "/studies/{name}/front"): (READERS, None, 200),
     ("GET", "/studies/{name}/export/{what}"): (READERS, None, 200),
     ("POST", "/studies/{name}/import"): (ADMINS, [], 200),
+    ("GET", "/studies/{name}/events"): (READERS, None, 200),
+    ("GET", "/events"): (READERS, None, 200),
+    ("GET", "/metrics"): (READERS, None, 200),
     ("POST", "/studies/{name}/pause"): (ADMINS, None, 200),
     ("POST", "/studies/{name}/resume"): (ADMINS, None, 200),
     ("POST", "/studies/{name}/stop"): (ADMINS, None, 200),
@@ -73,8 +76,9 @@ def guarded(client: TestClient, database: Database) -> TestClient:
 def call(client: TestClient, route: tuple[str, str], token: str | None, scheme: str = "Bearer") -> Response:
     method, path = route
     headers = {} if token is None else {"Authorization": f"{scheme} {token}"}
+    query = {"follow": "false"} if path.endswith("/events") else None  # else they do not end
     filled = path.format(name="wing", what="samples", job=1)
-    return client.request(method, filled, json=TABLE[route][1], headers=headers)
+    return client.request(method, filled, json=TABLE[route][1], headers=headers, params=query)
 
 
 def test_every_route_is_in_the_table(app: FastAPI) -> None:

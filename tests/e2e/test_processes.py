@@ -154,5 +154,5 @@ def test_a_fault_in_one_round_of_expiry_does_not_end_expiry(
 
     monkeypatch.setattr(planner, "tidy", broken)
     monkeypatch.setattr(planner, "TICK_S", 0.01)
-    planner.keep_house(database, stop)
+    planner.keep_house(database, 30.0, stop)
     assert rounds == 3

@@ -49,7 +49,8 @@ def test_a_paused_study_plans_nothing_and_what_runs_goes_on(database: Database) 
     assert lab.ask(most=10) == []
     assert lab.tell(job, 1.0).status == 200
     assert lab.view().state == "paused"
-    assert [row["kind"] for row in lab.rows(events)] == ["paused", "resumed", "step", "paused", "done"]
+    kinds = ["created", "step_due", "paused", "resumed", "step", "paused", "done"]
+    assert [row["kind"] for row in lab.rows(events)] == kinds
     assert any("paused" in line for line in lab.view().health)
 
 

@@ -1,0 +1,279 @@
+"""Listeners: none misses anything or hears it twice, and they cost next to nothing."""
+
+import asyncio
+import random
+import signal
+import threading
+from collections import Counter
+from contextlib import aclosing, suppress
+from typing import Any
+
+import psutil
+import pytest
+from sqlalchemy import Engine, event, text
+
+from app.api import streaming
+from app.api.streaming import EventDesk, EventStream
+from app.errors import StateChanged
+from app.planner import plan_one
+from app.service.events import Start, begin_study
+from app.service.studies import create, delete, pause, resume
+from app.store.database import Database
+from counterpoise.wire.specification import parse_specification
+from tests.e2e.listening import Told, listen
+from tests.e2e.plate import SPEC
+from tests.e2e.processes import PATIENCE_S, eventually, serving
+from tests.e2e.test_processes import work_off
+
+LISTENERS = 1000
+NAMES = ("plate", "wing")
+
+
+def spec(name: str) -> Any:
+    return parse_specification({**SPEC, "name": name})
+
+
+def test_nothing_is_lost_or_doubled_by_listeners_that_come_and_go(
+    database: Database, database_url: str, backend: str
+) -> None:
+    """Two servers, tells and steps in several threads, and listeners that break off and resume elsewhere."""
+    with serving(database_url, "--no-planner") as (here, _), serving(database_url, "--no-planner") as (there, _):
+        asyncio.run(come_and_go(database, [here, there]))
+
+
+async def come_and_go(database: Database, urls: list[str]) -> None:
+    create(database, spec("plate"), 60.0)
+    stop = asyncio.Event()
+    paths = ["/studies/plate/events?after=0", "/events?after=0", "/events?after=0"]
+    listeners = [asyncio.create_task(restless(urls, path, k, stop)) for k, path in enumerate(paths)]
+    await asyncio.to_thread(act, database)
+    stop.set()
+    own, *all_of_them = await asyncio.gather(*listeners)
+    with database.read() as connection:
+        rows = connection.execute(text("SELECT name, sequence FROM studies")).all()
+    ends = {row.name: row.sequence for row in rows}
+    wanted = {(row.name, seq) for row in rows for seq in range(1, row.sequence + 1)}
+    assert [data["seq"] for _, _, data in own] == list(range(1, ends["plate"] + 1))
+    for events in all_of_them:
+        heard = [(data["study"], data["seq"]) for _, kind, data in events if kind != "deleted"]
+        assert len(set(heard)) == len(heard)
+        assert set(heard) - {one for one in heard if one[0] == "short"} == wanted
+        assert [data["study"] for _, kind, data in events if kind == "deleted"] == ["short"]
+        for name in NAMES:
+            mine = [seq for study, seq in heard if study == name]
+            assert mine == sorted(mine)
+    assert all_of_them[0] == all_of_them[1]
+
+
+def act(database: Database) -> None:
+    """Studies are created, worked off by two threads at once, and deleted, while everybody listens."""
+    create(database, spec("wing"), 60.0)
+    create(database, spec("short"), 60.0)
+    pause(database, "short")
+    over = threading.Event()
+
+    def work() -> None:
+        while not over.is_set():
+            if not work_off(database):
+                over.wait(0.01)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    delete(database, "short", force=True)
+    try:
+        eventually(lambda: not plan_one(database) and finished(database), "the studies to finish")
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+def finished(database: Database) -> bool:
+    with database.read() as connection:
+        return set(connection.execute(text("SELECT phase FROM studies")).scalars()) == {"finished"}
+
+
+async def restless(urls: list[str], path: str, seed: int, stop: asyncio.Event) -> list[Told]:
+    """Breaks off at random, even in the middle of a burst, and resumes at any server, until all is told."""
+    rng, last_id = random.Random(seed), None  # noqa: S311
+    told: list[Told] = []
+
+    async def session(patience: float, more: str = "") -> None:
+        nonlocal last_id
+        async with aclosing(listen(rng.choice(urls), path + more, last_id)) as stream:
+            async for name, kind, data in stream:
+                last_id = name or last_id
+                if kind != "begin":
+                    told.append((name, kind, data))
+                    patience -= 1
+                if patience == 0:
+                    return
+
+    stopped = asyncio.create_task(stop.wait())
+    while not stop.is_set():
+        one = asyncio.create_task(session(rng.randrange(1, 60)))
+        await asyncio.wait({one, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        one.cancel()
+        with suppress(asyncio.CancelledError):
+            await one
+    await session(float("inf"), "&follow=false")
+    return told
+
+
+def test_a_thousand_listeners_hold_neither_threads_nor_connections(
+    database: Database, database_url: str, backend: str
+) -> None:
+    create(database, spec("plate"), 60.0)
+    with serving(database_url, "--no-planner") as (url, process):
+        asyncio.run(many_listen(url, process.pid, database, backend))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE_S) in (0, -signal.SIGTERM)
+
+
+async def many_listen(url: str, pid: int, database: Database, backend: str) -> None:
+    server, begun, paused = psutil.Process(pid), 0, 0
+
+    async def one(path: str) -> str:
+        nonlocal begun, paused
+        async for _, kind, data in listen(url, path):
+            begun += kind == "begin"
+            paused += kind == "paused"
+            if kind == "closed":
+                return str(data["reason"])
+        return "nothing"
+
+    paths = ["/events", "/studies/plate/events"]
+    tasks = [asyncio.create_task(one(paths[k % 2])) for k in range(LISTENERS)]
+    await until(lambda: begun == LISTENERS)
+    assert server.num_threads() <= 64  # not one each
+    if backend == "postgresql":
+        with database.read() as connection:
+            query = text("SELECT state, count(*) FROM pg_stat_activity WHERE datname = current_database() GROUP BY 1")
+            states = Counter({row[0]: row[1] for row in connection.execute(query)})
+        assert states.total() <= 1 + 10 + 1  # this test, the server's pool and its watcher
+        assert states["active"] + states["idle in transaction"] <= 4
+    await asyncio.to_thread(pause, database, "plate")
+    await until(lambda: paused == LISTENERS)
+    server.terminate()  # which ends them
+    assert Counter(await asyncio.gather(*tasks)) == {streaming.STOPPING: LISTENERS}
+
+
+async def until(look: Any) -> None:
+    async with asyncio.timeout(2 * PATIENCE_S):
+        while not look():
+            await asyncio.sleep(0.05)
+
+
+def test_idle_listeners_issue_no_queries_of_their_own(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    create(database, spec("plate"), 60.0)
+    monkeypatch.setattr(streaming, "HEARTBEAT_S", 0.2)
+    statements = 0
+
+    def count(*_: Any) -> None:
+        nonlocal statements
+        statements += 1
+
+    async def scene() -> tuple[int, int]:
+        desk = EventDesk(database)
+        desk.start()
+        words: list[bytes] = []
+        start = begin_study(database, "plate", None, None)
+
+        async def one() -> None:
+            words.extend([each async for each in desk.listen(start, follow=True)])
+
+        tasks = [asyncio.create_task(one()) for _ in range(300)]
+        await until(lambda: desk.topics and desk.topics[start.study].since is not None)
+        before = statements
+        await asyncio.sleep(2.0)
+        during = statements - before
+        await desk.stop()
+        await asyncio.gather(*tasks)
+        return during, words.count(streaming.HEARTBEAT)
+
+    event.listen(Engine, "before_cursor_execute", count)
+    try:
+        during, heartbeats = asyncio.run(scene())
+    finally:
+        event.remove(Engine, "before_cursor_execute", count)
+    assert 0 < during < 40  # two looks a second for all together
+    assert heartbeats > 300
+
+
+def test_a_listener_that_falls_behind_reads_on_from_the_database(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(database, spec("plate"), 60.0)
+    monkeypatch.setattr(streaming, "RECENT", 3)
+    monkeypatch.setattr(streaming, "AT_ONCE", 2)
+
+    async def scene() -> bytes:
+        desk = EventDesk(database)
+        desk.start()
+        words = b""
+        async with aclosing(desk.listen(begin_study(database, "plate", None, 0), follow=True)) as stream:
+            async for each in stream:
+                words += each
+                if words.count(b"event: step_due") and not words.count(b"event: paused"):
+                    for _ in range(6):
+                        await asyncio.to_thread(pause, database, "plate")
+                        await asyncio.to_thread(resume, database, "plate")
+                    await desk.refresh()
+                if words.count(b"event: resumed") == 6:
+                    break
+        await desk.stop()
+        return words
+
+    words = asyncio.run(scene())
+    assert [f"-{seq}\nevent: ".encode() in words for seq in range(1, 15)] == [True] * 14
+    assert words.count(b"event: paused") == 6
+
+
+def test_a_listener_that_takes_nothing_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "SEND_S", 0.05)
+
+    async def words() -> Any:
+        yield b"something"
+
+    async def scene() -> None:
+        await EventStream(words()).stream_response(lambda _: asyncio.sleep(3600))
+
+    asyncio.run(scene())
+
+
+def test_a_deleted_study_ends_its_streams(database: Database) -> None:
+    create(database, spec("plate"), 60.0)
+
+    async def scene() -> list[bytes]:
+        desk = EventDesk(database)
+        desk.start()
+        heard: list[bytes] = []
+        start: Start = begin_study(database, "plate", None, None)
+        async for each in desk.listen(start, follow=True):
+            if not heard:
+                await asyncio.to_thread(delete, database, "plate", force=False)
+            heard.append(each)
+        assert desk.listeners == 0
+        await desk.stop()
+        return heard
+
+    assert b"event: deleted" in asyncio.run(scene())[-1]
+
+
+def test_a_stream_says_that_the_database_does_not_answer(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    create(database, spec("plate"), 60.0)
+
+    def away(*_: Any) -> None:
+        raise StateChanged("it is away")
+
+    async def scene() -> list[bytes]:
+        desk = EventDesk(database)
+        desk.start()
+        start = begin_study(database, "plate", None, None)
+        monkeypatch.setattr(streaming, "study_page", away)
+        heard = [each async for each in desk.listen(start, follow=True)]
+        await desk.stop()
+        return heard
+
+    assert b'event: closed\ndata: {"reason": "it is away; connect again"}' in asyncio.run(scene())[-1]
