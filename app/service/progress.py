@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row
 
-from app.service.ratios import ENOUGH
+from app.service.ratios import ENOUGH, ratio_source
 from app.service.studies import find
 from app.service.times import iso
 from app.service.workers import ALIVE_S
@@ -51,6 +51,7 @@ def view(database: Database, name: str) -> StudyView:
         return StudyView(
             **summary(study),
             objectives=objectives,
+            ratio_source=ratio_source(connection, study, rows),
             hypervolume=_hypervolume(study, last),
             planning_s=last[0].done_at - last[0].due_at if last else None,
             health=health(connection, study, rows, objectives),

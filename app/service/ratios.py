@@ -26,6 +26,14 @@ def declared_ratios(spec: Specification) -> list[float] | None:
     return [_whole(by_run[o.same_run_as or o.name], spec) for o in spec.objectives]
 
 
+def ratio_source(connection: Connection, study: Row[Any], rows: Sequence[Row[Any]]) -> str:
+    if declared_ratios(Specification.model_validate(study.spec)) is not None:
+        return "declared"
+    runs = [row.id for row in rows if row.same_run_as is None]
+    measured = all(len(last_durations(connection, run, ENOUGH)) == ENOUGH for run in runs)
+    return "measured" if measured else "assumed"
+
+
 def current_ratios(connection: Connection, study: Row[Any], rows: Sequence[Row[Any]]) -> list[float]:
     """The declared ones, or those measured up to now; 1 until each run has been measured often enough."""
     spec = Specification.model_validate(study.spec)

@@ -57,6 +57,10 @@ class StudySummary(BaseModel):
 
 class StudyView(StudySummary):
     objectives: list[ObjectiveView]
+    ratio_source: str = Field(
+        description="where the ratios come from: `declared`, `measured`, or `assumed` until each run was measured"
+        " three times"
+    )
     hypervolume: Hypervolume | None
     planning_s: float | None = Field(None, description="how long the last step took, from due to done")
     health: list[str] = Field(description="what needs attention, in plain words; empty when all is well")

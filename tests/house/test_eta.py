@@ -30,6 +30,7 @@ def study(
         created_at="",
         finished_at=None,
         objectives=list(objectives),
+        ratio_source="declared",
         hypervolume=None,
         health=[],
         spec={**EXAMPLE, "batch_size": 5},

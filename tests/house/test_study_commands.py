@@ -62,6 +62,7 @@ STUDY = StudyView(
         objective("drag", unit="N"),
         objective("lift", direction="maximize", same_run_as="drag"),
     ],
+    ratio_source="declared",
     hypervolume=Hypervolume(value=0.8125, reference_point={"mass": 3.5, "drag": 12.0}, step=6, exact=False),
     health=["objective drag [bold]: 6 jobs have waited 3 min and no live worker can evaluate it"],
     spec=EXAMPLE,

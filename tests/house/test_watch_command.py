@@ -54,6 +54,7 @@ STUDY = StudyView(
     created_at="2026-01-01T00:00:00Z",
     finished_at=None,
     objectives=[DRAG, DRAG.model_copy(update={"name": "lift", "same_run_as": "drag"})],
+    ratio_source="declared",
     hypervolume=Hypervolume(value=0.84, reference_point={"drag": 12.0}, step=6, exact=True, front=12, previous=0.8),
     health=[],
     spec={**EXAMPLE, "batch_size": 5},

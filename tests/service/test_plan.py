@@ -223,12 +223,41 @@ def test_measured_ratios_count_once_every_objective_has_three(database: Database
     for job in lab.ask("crash", most=2):
         lab.tell(job, duration_s=2.2)
     assert ratios() == [1.0, 1.0]
+    assert lab.view().ratio_source == "assumed"
     lab.tell(lab.ask("crash")[0], duration_s=1e6)  # an outlier moves no median
     assert ratios() == [4.0, 1.0]
+    assert lab.view().ratio_source == "measured"
     for job in lab.ask("crash", most=1):
         lab.tell(job, duration_s=1e6)
     assert ratios() == [6.0, 1.0]  # capped
     assert lab.view().objectives[0].median_duration_s == 0.5
+
+
+def test_only_the_last_hundred_durations_count(database: Database) -> None:
+    lab = Lab(database, objectives=[{"name": "mass"}, {"name": "crash"}], initial_samples=160, budget=200)
+    lab.plan()
+    for took, count in (
+        (1.0, 60),
+        (8.0, 51),
+        (2.0, 49),
+    ):  # of all 160 the median is 2
+        for job in lab.ask("mass", most=count):
+            lab.tell(job, duration_s=took)
+    for job in lab.ask("crash", most=3):
+        lab.tell(job, duration_s=80.0)
+    with database.read() as connection:
+        study = find_study_by_id(connection, 1)
+        assert current_ratios(connection, study, objectives_of(connection, 1)) == [10.0, 1.0]
+    assert lab.view().objectives[0].median_duration_s == 8.0
+
+
+@pytest.mark.parametrize("changes", [{}, {"ratios": {"mass": 4}, "objectives": [{"name": "mass"}, {"name": "crash"}]}])
+def test_ratios_that_are_declared_are_said_to_be(database: Database, changes: dict[str, Any]) -> None:
+    lab = Lab(database, **changes)
+    assert lab.view().ratio_source == "declared"
+    lab.run_until(1)
+    (search,) = [row for row in lab.rows(steps) if row["kind"] == "search"]
+    assert search["record"]["ratios"] == search["inputs"]["ratios"] == [4.0, 1.0]
 
 
 def test_the_front_is_in_the_users_units_and_directions(database: Database) -> None:
