@@ -11,6 +11,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from counterpoise import evaluation_file
 from counterpoise.connection import ANSWER_S, Connection
 from counterpoise.errors import Refused, RequestFailed
+from counterpoise.listening import listen
+from counterpoise.wire.events import Event
 from counterpoise.wire.problems import Fault
 from counterpoise.wire.specification import NAME_RULE, Name, Specification
 from counterpoise.wire.views import (
@@ -236,6 +238,14 @@ class Client:
     def explain(self, job: int) -> JobStory:
         """Why a job is where it is, who had it and what happened."""
         return self._get(JobStory, "GET", f"/jobs/{job}", safe=True)
+
+    def events(self, study: str | None = None, *, after: str | None = None, follow: bool = True) -> Iterator[Event]:
+        """What happens in a study, or in all, from now on or after an event's id ("0": all that are kept).
+
+        Each event comes once, also when the connection breaks; `reset` says that some are no longer kept. Without
+        `follow` it ends with what has happened already.
+        """
+        return listen(self._connection, "/events" if study is None else _path(study, "/events"), after, follow=follow)
 
     # health
 

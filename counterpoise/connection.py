@@ -98,10 +98,11 @@ class Connection:
             time.sleep(pause)
             tried += 1
 
-    def stream(self, path: str, params: Mapping[str, str]) -> Iterator[bytes]:
+    def stream(self, path: str, params: Mapping[str, str], quiet_s: float = ANSWER_S) -> Iterator[bytes]:
         """The answer's body in parts, as they come. Not repeated: whoever reads has the first ones already."""
+        timeout = httpx.Timeout(quiet_s, connect=CONNECT_S)
         try:
-            with self._http.stream("GET", self.url + path, params=params) as response:
+            with self._http.stream("GET", self.url + path, params=params, timeout=timeout) as response:
                 if not response.is_success:
                     response.read()
                 failure = self._failure(response)
