@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from counterpoise.commands.study import AsJson, Token, Url, _console, connected, print_json
+from counterpoise.commands.study import AsJson, Token, Url, connected, print_json, terminal
 from counterpoise.commands.work_tables import job_story
 from counterpoise.connection import DEFAULT_URL
 
@@ -28,4 +28,4 @@ def explain(
     if as_json:
         print_json(found.model_dump())
     else:
-        _console().print(job_story(found))
+        terminal().print(job_story(found))

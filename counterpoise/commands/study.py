@@ -68,7 +68,7 @@ def create(
         print_json(found.model_dump(exclude={"new"}))
     else:
         new = "created" if found.new else "was there already, with the same specification"
-        _console().print(f"study {found.name} {new}; watch it with: counterpoise study show {found.name}")
+        terminal().print(f"study {found.name} {new}; watch it with: counterpoise study show {found.name}")
 
 
 @study.command("list")
@@ -80,11 +80,11 @@ def list_(url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) 
     with connected(url, token) as client:
         studies = list(client.studies())
     if as_json:
-        _print_items(studies)
+        print_items(studies)
     elif not studies:
-        _console().print("no studies yet; create one with: counterpoise study create FILE")
+        terminal().print("no studies yet; create one with: counterpoise study create FILE")
     else:
-        _console().print(studies_table(studies))
+        terminal().print(studies_table(studies))
 
 
 @study.command()
@@ -98,7 +98,7 @@ def show(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json: 
     if as_json:
         print_json(found.model_dump())
     else:
-        _console().print(study_panel(found))
+        terminal().print(study_panel(found))
 
 
 @study.command()
@@ -174,7 +174,7 @@ def retry(
     if as_json:
         print_json({"jobs": jobs})
     else:
-        _console().print(f"study {name}: {jobs} failed job{' is' if jobs == 1 else 's are'} ready again")
+        terminal().print(f"study {name}: {jobs} failed job{' is' if jobs == 1 else 's are'} ready again")
 
 
 @study.command()
@@ -186,11 +186,11 @@ def front(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json:
     with connected(url, token) as client:
         items = client.front(name)
     if as_json:
-        _print_items(items)
+        print_items(items)
     elif not items:
-        _console().print(f"study {name} has no front yet: no sample is evaluated on every objective")
+        terminal().print(f"study {name} has no front yet: no sample is evaluated on every objective")
     else:
-        _console().print(front_table(items))
+        terminal().print(front_table(items))
 
 
 @study.command()
@@ -214,7 +214,7 @@ def delete(
     if as_json:
         print_json({"deleted": name})
     else:
-        _console().print(f"study {name} deleted")
+        terminal().print(f"study {name} deleted")
 
 
 @contextmanager
@@ -227,7 +227,7 @@ def connected(url: str, token: str | None) -> Iterator[Client]:
         fail(str(error))
 
 
-def _console() -> Console:
+def terminal() -> Console:
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, 160)  # in a file or a pipe nothing need be cut off
@@ -238,7 +238,7 @@ def print_json(body: Any) -> None:
     typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
 
 
-def _print_items(items: Sequence[BaseModel]) -> None:
+def print_items(items: Sequence[BaseModel]) -> None:
     print_json({"items": [item.model_dump() for item in items], "next": None})
 
 
@@ -247,4 +247,4 @@ def _print_state(found: StudyView, as_json: bool) -> None:
         print_json(found.model_dump())
     else:
         full = f"{found.evaluated_full} of {found.budget} full samples evaluated"
-        _console().print(f"study {found.name}: {found.phase}, {found.state}; {full}")
+        terminal().print(f"study {found.name}: {found.phase}, {found.state}; {full}")

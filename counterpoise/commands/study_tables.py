@@ -10,7 +10,7 @@ from rich.text import Text
 from counterpoise.wire.views import FrontItem, ObjectiveView, StudySummary, StudyView
 
 
-def _table(*texts: str, numbers: tuple[str, ...] = (), gap: int = 2) -> Table:
+def plain_table(*texts: str, numbers: tuple[str, ...] = (), gap: int = 2) -> Table:
     table = Table(box=None, padding=(0, gap, 0, 0), header_style="bold")
     for heading in texts:
         table.add_column(Text(heading), overflow="fold")
@@ -20,7 +20,7 @@ def _table(*texts: str, numbers: tuple[str, ...] = (), gap: int = 2) -> Table:
 
 
 def studies_table(studies: list[StudySummary]) -> Table:
-    table = _table("study", "phase", "state", numbers=("step", "evaluated", "budget", "created"))
+    table = plain_table("study", "phase", "state", numbers=("step", "evaluated", "budget", "created"))
     for each in studies:
         counts = (each.step, each.evaluated_full, each.budget)
         table.add_row(each.name, each.phase, each.state, *map(str, counts), each.created_at)
@@ -29,7 +29,7 @@ def studies_table(studies: list[StudySummary]) -> Table:
 
 def front_table(items: list[FrontItem]) -> Table:
     values, x = tuple(items[0].values), tuple(items[0].x)
-    table = _table("sample", "step", numbers=(*values, *x))
+    table = plain_table("sample", "step", numbers=(*values, *x))
     for item in items:
         numbers = [*(item.values.get(name) for name in values), *(item.x.get(name) for name in x)]
         table.add_row(str(item.sample), item.step or "imported", *("" if v is None else f"{v:.6g}" for v in numbers))
@@ -51,7 +51,7 @@ def study_panel(found: StudyView) -> Panel:
 
 def _objectives_table(objectives: list[ObjectiveView]) -> Table:
     counts = ("ready", "leased", "done", "failed", "superseded")
-    table = _table("objective", "goal", numbers=("ratio", "median s", *counts), gap=1)
+    table = plain_table("objective", "goal", numbers=("ratio", "median s", *counts), gap=1)
     for each in objectives:
         unit = f" [{each.unit}]" if each.unit else ""
         if each.same_run_as is not None:

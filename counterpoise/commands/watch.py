@@ -13,7 +13,7 @@ import typer
 from rich.live import Live
 
 from counterpoise.client import Client
-from counterpoise.commands.study import AsJson, StudyName, Token, Url, _console, connected
+from counterpoise.commands.study import AsJson, StudyName, Token, Url, connected, terminal
 from counterpoise.commands.study import study as studies
 from counterpoise.commands.watch_panel import line, panel
 from counterpoise.connection import DEFAULT_URL
@@ -104,7 +104,7 @@ def scenes(client: Client, name: str, every_s: float) -> Iterator[Scene]:
 
 @contextmanager
 def _shown(as_json: bool) -> Iterator[Callable[[Scene], None]]:
-    console = _console()
+    console = terminal()
     if console.is_terminal and not as_json:
         with Live(console=console, auto_refresh=False) as live:
             yield lambda scene: live.update(panel(scene), refresh=True)

@@ -8,7 +8,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from counterpoise.commands.study_tables import _table
+from counterpoise.commands.study_tables import plain_table
 from counterpoise.eta import Eta
 from counterpoise.wire.views import StudyView, WorkerView
 
@@ -37,7 +37,7 @@ def panel(scene: "Scene") -> Panel:
 
 def _progress(scene: "Scene") -> Table:
     found = scene.study
-    table = _table("", "", numbers=("done", "running", "waiting", "failed", "workers"), gap=1)
+    table = plain_table("", "", numbers=("done", "running", "waiting", "failed", "workers"), gap=1)
     full = {"done": found.evaluated_full, "leased": found.planned_full - found.evaluated_full}
     total = f"of {found.budget}"
     table.add_row("full samples", bar(full, found.budget), str(found.evaluated_full), total)

@@ -4,12 +4,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from counterpoise.commands.study_tables import _table
+from counterpoise.commands.study_tables import plain_table
 from counterpoise.wire.views import AttemptStory, JobStory, WorkerView
 
 
 def workers_table(workers: list[WorkerView]) -> Table:
-    table = _table("worker", "state", "last seen", "takes", numbers=("jobs", "done", "busy"), gap=1)
+    table = plain_table("worker", "state", "last seen", "takes", numbers=("jobs", "done", "busy"), gap=1)
     table.columns[2].no_wrap = True
     table.add_column("failures")
     for each in workers:
@@ -47,7 +47,7 @@ def job_story(found: JobStory) -> Group:
 
 
 def _attempts_table(attempts: list[AttemptStory]) -> Table:
-    table = _table("attempt", "worker", "leased", "ended", "outcome", numbers=("took s", "value"))
+    table = plain_table("attempt", "worker", "leased", "ended", "outcome", numbers=("took s", "value"))
     for each in attempts:
         ended = "" if each.ended_at is None else short(each.ended_at)
         outcome = each.failure or each.outcome or "runs"

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from counterpoise.commands.study import AsJson, Token, Url, _console, _print_items, connected, print_json
+from counterpoise.commands.study import AsJson, Token, Url, connected, print_items, print_json, terminal
 from counterpoise.commands.work_tables import workers_table
 from counterpoise.connection import DEFAULT_URL
 from counterpoise.wire.views import WorkerView
@@ -30,11 +30,11 @@ def list_(context: typer.Context, url: Url = DEFAULT_URL, token: Token = None, a
     with connected(url, token) as client:
         found = list(client.workers())
     if as_json:
-        _print_items(found)
+        print_items(found)
     elif not found:
-        _console().print("no worker has asked for jobs yet")
+        terminal().print("no worker has asked for jobs yet")
     else:
-        _console().print(workers_table(found))
+        terminal().print(workers_table(found))
 
 
 @workers.command()
@@ -64,4 +64,4 @@ def _print_worker(found: WorkerView, as_json: bool) -> None:
     held = len(found.jobs)
     jobs = f"; it holds {held} job{'' if held == 1 else 's'}" if held else "; it holds no job"
     state = "is drained: it gets no more jobs" if found.drained else "gets jobs when it asks"
-    _console().print(f"worker {found.worker} {state}{jobs}", markup=False)
+    terminal().print(f"worker {found.worker} {state}{jobs}", markup=False)
