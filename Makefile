@@ -14,7 +14,7 @@ export PIP_NO_INPUT := 1
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
-demo: .venv/.runtime ## evaluate a demo study on the embedded database
+demo: .venv/.runtime ## optimise a UAV's wing with real processes, in about three minutes
 	@$(BIN)/counterpoise demo
 
 test: .venv/.dev ## all tests, on SQLite and on a real PostgreSQL

@@ -1,10 +1,12 @@
 """The command `demo`: see Counterpoise work on this machine, without any set-up."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from counterpoise.commands.failure import require
+from counterpoise.commands.failure import FAILED, WRONG_USAGE, fail, require
+from counterpoise.errors import RequestFailed
 
 
 def add_to(app: typer.Typer) -> None:
@@ -12,15 +14,48 @@ def add_to(app: typer.Typer) -> None:
 
 
 def demo(
-    samples: Annotated[int, typer.Option(min=2, max=1000, help="How many samples to evaluate.")] = 12,
+    problem: Annotated[
+        str, typer.Option(help="wing: a UAV's wing box. dtlz2: synthetic, with declared times.")
+    ] = "wing",
+    budget: Annotated[
+        int | None, typer.Option(min=3, max=10_000, help="Full samples [the initial design and 24 more]")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed begins with the same samples.")] = 1,
+    m: Annotated[int | None, typer.Option(min=2, max=10, help="Objectives of dtlz2 [3]")] = None,
+    latency: Annotated[
+        list[float] | None,
+        typer.Option(min=0.001, help="Seconds per evaluation of dtlz2, once per objective [0.1, the last 0.5]"),
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the server, 0 for a free one.")] = 0,
+    out: Annotated[Path, typer.Option(file_okay=False, help="Folder for front, picture, database and logs.")] = Path(
+        "counterpoise-demo"
+    ),
+    stay: Annotated[bool, typer.Option("--stay", help="Leave the server running until Ctrl-C.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Evaluate a Latin-hypercube design of a small wing on the embedded database and print it.
+    """Optimise a small UAV's wing with real server, planner and worker processes, in about three minutes.
 
-    Example: [bold]counterpoise demo --samples 12[/bold]
+    Example: [bold]counterpoise demo --problem dtlz2 --m 3 --latency 0.1 --latency 0.1 --latency 0.5[/bold]
     """
     require("sqlalchemy", "The server, which the demo runs,", "server")
-    require("skfem", "What the demo simulates", "demo")
-    from workers.demo import run
+    require("matplotlib", "What draws the demo's picture", "demo")
+    if problem == "wing":
+        require("skfem", "What the demo simulates with", "demo")
+    from workers.demo import problems
+    from workers.demo.processes import ProcessEnded
+    from workers.demo.run import FolderInUse, run
 
-    run(samples, as_json)
+    if problem not in problems.PROBLEMS:
+        raise typer.BadParameter(f"there are {', '.join(problems.PROBLEMS)}", param_hint="--problem")
+    if problem == "wing" and (latency or m):
+        raise typer.BadParameter(
+            "the wing has three objectives, which take what they take", param_hint="--m, --latency"
+        )
+    if latency and len(latency) != (m or 3):
+        raise typer.BadParameter("give it once per objective", param_hint="--latency")
+    try:
+        run(problems.problem(problem, m or 3, latency or (), budget, seed), out, port, stay=stay, as_json=as_json)
+    except ProcessEnded as error:
+        fail(str(error), WRONG_USAGE if error.code == WRONG_USAGE else FAILED)
+    except (FolderInUse, RequestFailed, OSError) as error:
+        fail(str(error))

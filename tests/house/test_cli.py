@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 from benchmarks.cli import bench
 from counterpoise import __version__
 from counterpoise.cli import app
-from workers.wing.mass import mass
 
 COUNTERPOISE = Path(sys.executable).with_name("counterpoise")
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERPOISE_")}
@@ -168,14 +167,3 @@ def test_a_database_that_cannot_be_opened_exits_with_1_and_one_sentence(tmp_path
         assert result.returncode == 1
         assert "cannot be used now" in result.stderr
         assert result.stderr.count("\n") == 1
-
-
-def test_demo_evaluates_a_design(tmp_path: Path) -> None:
-    result = run("demo", "--samples", "3", cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
-    assert "3 samples" in result.stdout
-    assert list(tmp_path.iterdir()) == []
-    rows = json.loads(run("demo", "--samples", "3", "--json", cwd=tmp_path).stdout)
-    assert [row["sample"] for row in rows] == [1, 2, 3]
-    for row in rows:
-        assert row["mass"] == pytest.approx(mass(row))

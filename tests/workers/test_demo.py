@@ -1,0 +1,201 @@
+"""The demo with its real processes: it ends by itself, and however it ends nothing of it stays."""
+
+import csv
+import json
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from counterpoise.wire.specification import parse_specification
+from tests.e2e.processes import COUNTERPOISE, children, environment, eventually
+from workers.demo import problems
+from workers.demo.report import verdict
+from workers.demo.virtual import Answer, Question, answer
+
+SMALL = ("demo", "--problem", "dtlz2", "--m", "2", "--latency", "0.01", "--latency", "0.05")
+LONG = (*SMALL, "--budget", "5000")
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [str(COUNTERPOISE), *arguments, "--out", "out"]
+    return subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+
+
+@contextmanager
+def running(folder: Path, *arguments: str) -> Iterator[tuple["subprocess.Popen[str]", list[psutil.Process]]]:
+    """A demo at work, and all the processes that it has started."""
+    command = [str(COUNTERPOISE), *arguments, "--out", "out"]
+    with subprocess.Popen(command, cwd=folder, env=environment(), stderr=subprocess.PIPE, text=True) as process:
+        family: list[psutil.Process] = []
+        try:
+            assert process.stderr is not None
+            url = process.stderr.readline().split()[1].rstrip(",")
+            eventually(lambda: evaluated(url), "values of both objectives")
+            family = children(process.pid)
+            yield process, family
+        finally:
+            for left in alive(family):
+                left.kill()
+            process.kill()
+
+
+def evaluated(url: str) -> bool:
+    study = httpx.get(f"{url}/studies/dtlz2").json()
+    return all(objective["done"] for objective in study.get("objectives", [{"done": 0}]))
+
+
+def alive(family: list[psutil.Process]) -> list[psutil.Process]:
+    """A zombie has ended; nobody may have looked after it."""
+    return [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+
+
+def names(family: list[psutil.Process]) -> str:
+    return "\n".join(" ".join(one.cmdline()) for one in family)
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list["subprocess.CompletedProcess[str]"]]:
+    folder = tmp_path_factory.mktemp("demo")
+    first = run(folder, *SMALL, "--budget", "9")
+    return folder, [first, run(folder, *SMALL, "--budget", "9", "--json")]
+
+
+def test_the_demo_ends_by_itself_with_a_front(twice: tuple[Path, list["subprocess.CompletedProcess[str]"]]) -> None:
+    folder, (first, again) = twice
+    assert (first.returncode, again.returncode) == (0, 0), first.stderr + again.stderr
+    report = json.loads(again.stdout)
+    assert (report["budget"], report["evaluated_full"]) == (9, 9)
+    assert report["ratios"] == {"f1": 5.0, "f2": 1.0}
+    f1, f2 = report["workers"]
+    assert f2["jobs"] == 9
+    assert f1["jobs"] > 9
+    assert f1["busy"] + f1["idle"] == 1.0
+    assert 0.0 < f2["busy"] <= 1.0
+    rows = list(csv.DictReader((folder / "out" / "front.csv").open()))
+    assert [int(row["sample"]) for row in rows] == [item["sample"] for item in report["front"]]
+    for row in rows:
+        x = [float(row[f"x{k}"]) for k in (1, 2, 3)]
+        assert float(row["f1"]) ** 2 + float(row["f2"]) ** 2 == pytest.approx(
+            (1 + sum((each - 0.5) ** 2 for each in x[1:])) ** 2
+        )
+    assert (folder / "out" / "front.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_both_studies_in_virtual_time_are_told(twice: tuple[Path, list["subprocess.CompletedProcess[str]"]]) -> None:
+    _, (first, again) = twice
+    virtual = json.loads(again.stdout)["virtual"]
+    assert virtual["everybody waits"]["jobs"] == [9, 9]
+    assert virtual["asynchronous"]["jobs"][0] > 9
+    for words in ("The front:", "f1 (cheap)", "f2 (slow)", "virtual: everybody waits", "had every worker waited"):
+        assert words in first.stdout
+    assert "9/9 full samples" in first.stderr
+
+
+def test_a_busy_port_is_one_sentence(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        result = run(tmp_path, *SMALL, "--port", str(taken.getsockname()[1]))
+    assert result.returncode == 2
+    assert "in use; choose another" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_ctrl_c_leaves_no_process_and_only_one_demo_works_in_a_folder(tmp_path: Path) -> None:
+    with running(tmp_path, *LONG) as (process, family):
+        started = names(family)
+        assert all(f" {command} " in started for command in ("serve", "planner", "worker"))
+        second = run(tmp_path, *SMALL)
+        assert second.returncode == 1
+        assert "another demo is running in out" in second.stderr
+        process.send_signal(signal.SIGINT)
+        assert process.wait() != 0
+        assert alive(family) == []
+
+
+def test_killed_the_demo_takes_its_processes_along(tmp_path: Path) -> None:
+    with running(tmp_path, *LONG) as (process, family):
+        assert len(family) >= 5
+        process.kill()
+        eventually(lambda: not alive(family), "the end of all processes")
+
+
+def test_with_stay_the_server_answers_until_it_is_ended(tmp_path: Path) -> None:
+    command = [str(COUNTERPOISE), *SMALL, "--budget", "4", "--stay", "--out", "out"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        said = next(line for line in iter(process.stderr.readline, "") if "the server stays at" in line)
+        url = said.split("stays at ")[1].split()[0]
+        assert httpx.get(f"{url}/studies/dtlz2").json()["phase"] == "finished"
+        family = children(process.pid)
+        process.terminate()
+        assert process.wait() == 128 + signal.SIGTERM
+        assert alive(family) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--problem", "wign"], "there are wing, dtlz2"),
+        (["--latency", "1"], "take what they take"),
+        (["--problem", "dtlz2", "--m", "3", "--latency", "1"], "once per objective"),
+    ],
+)
+def test_wrong_usage_is_said(tmp_path: Path, arguments: list[str], says: str) -> None:
+    result = run(tmp_path, "demo", *arguments)
+    assert result.returncode == 2
+    assert says in " ".join(result.stderr.replace("│", "").split())
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", problems.PROBLEMS)
+@pytest.mark.parametrize("budget", [None, 3, 12])
+def test_every_budget_makes_a_valid_study(name: str, budget: int | None) -> None:
+    study = parse_specification(problems.problem(name, 3, (), budget, seed=4).study)
+    assert study.initial_count == {None: 43, 3: 2, 12: 8}[budget]
+    assert (study.budget, study.seed) == (budget or 67, 4)
+
+
+def test_what_the_study_has_evaluated_is_not_evaluated_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same seed begins with the same design, in the service and in virtual time."""
+    problem = problems.problem("dtlz2", 2, (), 6, seed=3)
+    evaluated: list[tuple[str, tuple[float, ...]]] = []
+    true = problems.DemoProblem.evaluate
+
+    def evaluate(self: Any, objective: str, x: dict[str, float]) -> float:
+        evaluated.append((objective, tuple(x.values())))
+        return true(self, objective, x)
+
+    monkeypatch.setattr(problems.DemoProblem, "evaluate", evaluate)
+    question = Question(problem=problem, ratios=[1.0, 1.0], took_s=[0.1, 0.5], reference=[3.0, 3.0], known=[])
+    first = answer(question)
+    assert first.jobs == [6, 6]
+    assert first.seconds == pytest.approx(6 * 0.5)
+    assert len(evaluated) == 12
+    points = [dict(zip(("x1", "x2", "x3"), x, strict=True)) for objective, x in evaluated if objective == "f1"]
+    known = [(x, {"f1": problem.evaluate("f1", x)}) for x in points]
+    evaluated.clear()
+    assert answer(question.model_copy(update={"known": known})) == first
+    assert [objective for objective, _ in evaluated] == ["f2"] * 6
+
+
+def test_the_verdict_says_no_more_than_was_computed() -> None:
+    def study(*history: tuple[float, float]) -> Answer:
+        return Answer(seconds=10.0, hypervolume=history[-1][1], front=1, jobs=[], busy=[], history=list(history))
+
+    better = verdict({"asynchronous": study((4.0, 1.0), (6.0, 2.1), (10.0, 2.2)), "waits": study((10.0, 2.0))})
+    assert "10.0% larger" in better
+    assert "after 6 s of 10 s" in better
+    worse = verdict({"asynchronous": study((10.0, 1.0)), "waits": study((10.0, 2.0))})
+    assert "50.0% smaller" in worse
+    assert "after" not in worse

@@ -1,0 +1,111 @@
+"""Processes that do not outlive the demo, however it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+GRACE_S = 10.0
+# Standard input is a pipe from the demo and ends with it, in whatever way. The group is told to end, then ended.
+GUARDIAN = f"""
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.stdin.read()
+os.killpg(0, signal.SIGTERM)
+time.sleep({GRACE_S})
+os.killpg(0, signal.SIGKILL)
+"""
+# -P: a user's own `app` or `workers` folder must not be taken for ours.
+PYTHON = (sys.executable, "-P")
+COUNTERPOISE = (*PYTHON, "-c", "from counterpoise.cli import main; main()")
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+class ProcessEnded(Exception):
+    """One that the demo needs has ended; says which, and its last words."""
+
+    def __init__(self, words: str, code: int) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+class Process:
+    def __init__(self, name: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
+        self.name = name
+        self.log = log
+        self._process = process
+
+    def running(self) -> bool:
+        """False when it has ended well; if not well, ProcessEnded."""
+        code = self._process.poll()
+        if code:
+            lines = self.log.read_text(errors="replace").strip().splitlines() or ["no word"]
+            raise ProcessEnded(
+                f"the {self.name} ended with {code}: {lines[-1].removeprefix('Error: ')} (all of it in {self.log})",
+                code,
+            )
+        return code is None
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self.wait()
+
+    def wait(self) -> None:
+        try:
+            self._process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+class Crew:
+    """Starts processes in one group of their own, which a terminal's Ctrl-C does not reach."""
+
+    def __init__(self, folder: Path, group: int) -> None:
+        self.folder = folder
+        self._group = group
+        self._members: list[Process] = []
+
+    def start(self, name: str, command: Sequence[str], **environment: str) -> Process:
+        """In the folder, with a log of its own there."""
+        log = self.folder / f"{name.replace(' ', '-')}.log"
+        own = {key: value for key, value in os.environ.items() if not key.startswith("COUNTERPOISE_")}
+        with log.open("wb") as stream:
+            process = subprocess.Popen(  # noqa: S603
+                command,
+                cwd=self.folder,
+                env={**own, **ONE_THREAD, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                process_group=self._group,
+            )
+        self._members.append(Process(name, process, log))
+        return self._members[-1]
+
+    def check(self) -> None:
+        for member in self._members:
+            member.running()
+
+    def wait(self) -> None:
+        for member in self._members:
+            member.wait()
+
+
+@contextmanager
+def crew(folder: Path) -> Iterator[Crew]:
+    """When the block ends, all have ended."""
+    command = [*PYTHON, "-c", GUARDIAN]
+    guardian = subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0)  # noqa: S603
+    members = Crew(folder, guardian.pid)
+    try:
+        yield members
+    finally:
+        guardian.stdin.close()  # type: ignore[union-attr]
+        members.wait()
+        os.killpg(guardian.pid, signal.SIGKILL)  # the guardian, and whatever a member left behind
+        guardian.wait()

@@ -1,0 +1,25 @@
+"""A test problem whose objectives take a declared time: DTLZ2 on the unit cube (Deb et al. 2002)."""
+
+import os
+import time
+from collections.abc import Mapping
+from math import cos, pi, prod, sin
+
+from counterpoise.wire.work import Job
+
+M, LATENCIES = "DEMO_OBJECTIVES", "DEMO_LATENCIES_S"  # environment of a worker: how many, and how long each takes
+
+
+def dtlz2(x: Mapping[str, float], job: Job) -> float:
+    """The job's objective, f1 to fm, after its time."""
+    number = int(job.objective.removeprefix("f")) - 1
+    time.sleep(float(os.environ[LATENCIES].split(",")[number]))
+    return value(list(x.values()), number, int(os.environ[M]))
+
+
+def value(x: list[float], number: int, m: int) -> float:
+    """f_i = (1 + g) cos(x_1 π/2) … cos(x_{m-i} π/2) sin(x_{m-i+1} π/2), the sine left out for i = 1."""
+    g = sum((each - 0.5) ** 2 for each in x[m - 1 :])
+    angles = [each * pi / 2.0 for each in x[: m - 1 - number]]
+    last = sin(x[m - 1 - number] * pi / 2.0) if number else 1.0
+    return (1.0 + g) * prod(map(cos, angles)) * last
