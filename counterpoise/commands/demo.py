@@ -42,8 +42,8 @@ def demo(
     if problem == "wing":
         require("skfem", "What the demo simulates with", "demo")
     from workers.demo import problems
-    from workers.demo.processes import ProcessEnded
-    from workers.demo.run import FolderInUse, run
+    from workers.demo.processes import DemoFailed
+    from workers.demo.run import run
 
     if problem not in problems.PROBLEMS:
         raise typer.BadParameter(f"there are {', '.join(problems.PROBLEMS)}", param_hint="--problem")
@@ -55,7 +55,7 @@ def demo(
         raise typer.BadParameter("give it once per objective", param_hint="--latency")
     try:
         run(problems.problem(problem, m or 3, latency or (), budget, seed), out, port, stay=stay, as_json=as_json)
-    except ProcessEnded as error:
+    except DemoFailed as error:
         fail(str(error), WRONG_USAGE if error.code == WRONG_USAGE else FAILED)
-    except (FolderInUse, RequestFailed, OSError) as error:
+    except (RequestFailed, OSError) as error:
         fail(str(error))

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from workers.demo.findings import Findings
 from workers.demo.processes import PYTHON, Crew, Process
-from workers.demo.virtual import Answer, Question
+from workers.demo.question import Answer, Question
 
 MODES = ("asynchronous", "everybody waits")
 LOOK_S = 0.2
@@ -23,7 +23,7 @@ def compare(found: Findings, crew: Crew, console: Console) -> dict[str, Answer]:
         question = Question(
             problem=found.problem,
             ratios=ratios,
-            took_s=[max(each.held_s(found.seconds), 1e-6) for each in found.crew],
+            took_s=[max(each.job_s, 1e-6) for each in found.crew],
             reference=[reference[name] for name in found.problem.objectives],
             known=known,
         )

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from counterpoise.client import Client
-from counterpoise.wire.views import FrontItem, SampleView, StudyView
+from counterpoise.wire.views import FrontItem, ObjectiveView, SampleView, StudyView, WorkerView
 from workers.demo.problems import DemoProblem
-from workers.demo.virtual import Answer
+from workers.demo.question import Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +19,7 @@ class Labour:
     jobs: int
     evaluation_s: float  # median, the evaluation alone
     busy: float  # share of its time in which it had a job, from being given it to having told its value
-
-    def held_s(self, seconds: float) -> float:
-        """What a job took it, handing over included."""
-        return self.busy * seconds / max(self.jobs, 1)
+    job_s: float  # what a job took it so, on average
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +47,7 @@ class Findings:
                     "evaluation_s": each.evaluation_s,
                     "busy": each.busy,
                     "idle": 1.0 - each.busy,
+                    "job_s": each.job_s,
                 }
                 for each in self.crew
             ],
@@ -66,16 +64,28 @@ def gather(client: Client, problem: DemoProblem) -> Findings:
     front = client.front(name)
     seen = {worker.worker: worker for worker in client.workers()}
     first = problem.objectives[0]
-    crew = [
-        Labour(each.name, each.done, each.median_duration_s or 0.0, getattr(seen[each.name], "busy_share", 0.5))
-        for each in study.objectives
-    ]
-    began, ended = (datetime.fromisoformat(str(at)) for at in (study.created_at, study.finished_at))
+    crew = [_labour(each, seen[each.name]) for each in study.objectives]
+    began, ended = study.created_at, study.finished_at or study.created_at
     return Findings(
         problem=problem,
         study=study,
         front=sorted(front, key=lambda item: item.values[first]),
         samples=[sample for sample in client.samples(name, full=True) if len(sample.values) == len(problem.objectives)],
         crew=crew,
-        seconds=(ended - began).total_seconds(),
+        seconds=_between(began, ended),
     )
+
+
+def _labour(objective: ObjectiveView, worker: WorkerView) -> Labour:
+    held = worker.busy_share * _between(worker.first_seen_at, worker.last_seen_at)
+    return Labour(
+        objective.name,
+        objective.done,
+        objective.median_duration_s or 0.0,
+        worker.busy_share,
+        held / max(worker.done, 1),
+    )
+
+
+def _between(began: str, ended: str) -> float:
+    return (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds()

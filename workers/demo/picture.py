@@ -1,14 +1,11 @@
 """A picture of the front."""
 
 from pathlib import Path
+from statistics import median
 
-import matplotlib as mpl
-import numpy as np
+from matplotlib.figure import Figure
 
 from workers.demo.findings import Findings
-
-mpl.use("Agg")
-from matplotlib import pyplot as plt
 
 
 def draw(found: Findings, file: Path) -> None:
@@ -18,7 +15,8 @@ def draw(found: Findings, file: Path) -> None:
     panels = [
         (name, names[1 - k] if len(names) > 2 else None) for k, name in enumerate(names[: min(2, len(names) - 1)])
     ]
-    figure, axes = plt.subplots(1, len(panels), figsize=(6.2 * len(panels), 4.8), squeeze=False, layout="constrained")
+    figure = Figure(figsize=(6.2 * len(panels), 4.8), layout="constrained")
+    axes = figure.subplots(1, len(panels), squeeze=False)
     on_front = {item.sample for item in found.front}
     rest = [sample for sample in found.samples if sample.sample not in on_front]
     for ax, (across, colour) in zip(axes[0], panels, strict=True):
@@ -47,7 +45,6 @@ def draw(found: Findings, file: Path) -> None:
     axes[0][0].legend(loc="best", frameon=True)
     figure.suptitle(f"{found.study.name}: {len(found.front)} of {len(found.samples)} samples are on the front")
     figure.savefig(file, dpi=130)
-    plt.close(figure)
 
 
 def _label(found: Findings, name: str) -> str:
@@ -57,5 +54,5 @@ def _label(found: Findings, name: str) -> str:
 
 def _skewed(found: Findings, name: str) -> bool:
     """Most samples crowd at the lower end, as those of a deflection do."""
-    values = np.array([sample.values[name] for sample in found.samples])
-    return bool(values.min() > 0.0 and np.median(values) - values.min() < 0.25 * np.ptp(values))
+    values = [sample.values[name] for sample in found.samples]
+    return min(values) > 0.0 and median(values) - min(values) < 0.25 * (max(values) - min(values))

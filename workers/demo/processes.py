@@ -25,10 +25,10 @@ COUNTERPOISE = (*PYTHON, "-c", "from counterpoise.cli import main; main()")
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-class ProcessEnded(Exception):
-    """One that the demo needs has ended; says which, and its last words."""
+class DemoFailed(Exception):
+    """Says what, and what to do; the code is that of the process whose end it was, if it was one's."""
 
-    def __init__(self, words: str, code: int) -> None:
+    def __init__(self, words: str, code: int = 1) -> None:
         super().__init__(words)
         self.code = code
 
@@ -40,11 +40,11 @@ class Process:
         self._process = process
 
     def running(self) -> bool:
-        """False when it has ended well; if not well, ProcessEnded."""
+        """False when it has ended well; if not well, DemoFailed."""
         code = self._process.poll()
         if code:
             lines = self.log.read_text(errors="replace").strip().splitlines() or ["no word"]
-            raise ProcessEnded(
+            raise DemoFailed(
                 f"the {self.name} ended with {code}: {lines[-1].removeprefix('Error: ')} (all of it in {self.log})",
                 code,
             )

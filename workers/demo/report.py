@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from workers.demo.findings import Findings
-from workers.demo.virtual import Answer
+from workers.demo.question import Answer
 
 
 def write_csv(found: Findings, file: Path) -> None:

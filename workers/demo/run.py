@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import shutil
 import signal
 import sys
 import time
@@ -13,21 +14,16 @@ import httpx
 from rich.console import Console
 
 from counterpoise.client import Client
-from counterpoise.errors import RequestFailed
 from workers.demo.comparison import compare
 from workers.demo.findings import Findings, gather
 from workers.demo.picture import draw
 from workers.demo.problems import DemoProblem
-from workers.demo.processes import COUNTERPOISE, Crew, Process, crew
+from workers.demo.processes import COUNTERPOISE, Crew, DemoFailed, Process, crew
 from workers.demo.report import comparison_table, print_findings, verdict, write_csv
 from workers.demo.watching import display
 
-DATABASE = "counterpoise-demo.db"
+DATABASE, SPOOL = "counterpoise-demo.db", "spool"
 LOOK_S = 0.3
-
-
-class FolderInUse(Exception):
-    """Another demo writes there."""
 
 
 def run(problem: DemoProblem, folder: Path, port: int, *, stay: bool, as_json: bool) -> None:
@@ -67,16 +63,17 @@ def _end(number: int, _: object) -> None:
 
 @contextmanager
 def only_one(folder: Path) -> Iterator[None]:
-    """The folder is this demo's; what an earlier one left of its database is removed."""
+    """The folder is this demo's; what an earlier one left of its study is removed."""
     with (folder / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise FolderInUse(
+            raise DemoFailed(
                 f"another demo is running in {folder}; end it, or choose another folder with --out"
             ) from None
         for file in folder.glob(f"{DATABASE}*"):
             file.unlink()
+        shutil.rmtree(folder / SPOOL, ignore_errors=True)  # its results are that database's
         yield
 
 
@@ -111,7 +108,7 @@ def optimise(problem: DemoProblem, members: Crew, url: str, said: Console) -> Fi
         client.create_study(problem.study)
         for objective, function in problem.functions.items():
             worker = ["worker", "--url", url, "--study", name, "--objective", f"{objective}={function}"]
-            options = ["--name", objective, "--slots", "1", "--spool", "spool", "--grace-s", "0", "--until-finished"]
+            options = ["--name", objective, "--slots", "1", "--spool", SPOOL, "--grace-s", "0", "--until-finished"]
             members.start(f"{objective} worker", [*COUNTERPOISE, *worker, *options], **problem.environment)
         with display(said) as show:
             while (study := client.study(name)).phase != "finished":
@@ -119,7 +116,7 @@ def optimise(problem: DemoProblem, members: Crew, url: str, said: Console) -> Fi
                 show(study, len(client.front(name)))
                 time.sleep(LOOK_S)
             show(study, len(client.front(name)))
-        return gather(client, problem)
-
-
-__all__ = ["FolderInUse", "RequestFailed", "run"]
+        found = gather(client, problem)
+    if not found.front:
+        raise DemoFailed(f"no sample has a value of every objective; the workers' logs in {members.folder} say why")
+    return found
