@@ -1,0 +1,398 @@
+"""What a study should be after each thing that may happen to it: plain Python, written from the design, no database.
+
+Nothing here is counted as it goes: what the server keeps in counters is derived from the jobs themselves.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+OPEN = ("ready", "leased")
+LAMBDA = 50
+Step = tuple[str, int, int]  # kind, objective of a stream (else -1), number
+Entry = tuple[str, int | None, str | None, float | None, str | None]  # kind, sample, objective, value, failure
+
+
+@dataclass
+class Sample:
+    full: bool
+    x: tuple[float, ...]
+    imported: bool = False
+    given_up: bool = False
+
+
+@dataclass
+class Job:
+    sample: int
+    objective: str
+    cheap_only: bool
+    step: int
+    state: str = "ready"
+    lease: str | None = None
+    attempts: int = 0
+    errors: int = 0
+    losses: int = 0
+    waits: bool = False  # backs off
+    guests: dict[str, str] = field(default_factory=dict)  # how those of the same run ended
+
+
+@dataclass
+class Attempt:
+    job: int
+    number: int
+    outcome: str | None = None
+    value: float | None = None
+    failure: str | None = None
+    also: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Word:
+    """One item of a tell."""
+
+    job: int
+    lease: str
+    value: float | None = None
+    failure: str | None = None
+    also: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Rules:
+    runs: dict[str, list[str]]  # the objectives with jobs of their own, in order -> those of the same run
+    ratios: dict[str, int]
+    initial: int
+    batch: int
+    max_attempts: int
+    max_losses: int
+
+    @property
+    def objectives(self) -> list[str]:
+        return [name for run, guests in self.runs.items() for name in (run, *guests)]
+
+
+@dataclass
+class Model:
+    rules: Rules
+    budget: int
+    phase: str = "initial"
+    active: bool = True
+    stopped: bool = False
+    cancel: bool = False
+    step: int = 0
+    samples: dict[int, Sample] = field(default_factory=dict)
+    jobs: dict[int, Job] = field(default_factory=dict)
+    attempts: dict[str, Attempt] = field(default_factory=dict)
+    log: list[Entry] = field(default_factory=list)
+    due: dict[Step, int] = field(default_factory=dict)  # -> how many full samples, or of a stream all
+    done: list[Step] = field(default_factory=list)
+    imported_complete: int = 0
+
+    def __post_init__(self) -> None:
+        self._plan_initial()
+
+    # What follows from the jobs.
+
+    @property
+    def planned(self) -> list[int]:
+        return [id_ for id_, one in self.samples.items() if one.full and not one.imported and not one.given_up]
+
+    @property
+    def settled(self) -> list[int]:
+        unsettled = {job.sample for job in self.jobs.values() if job.state in OPEN}
+        return [id_ for id_ in self.planned if id_ not in unsettled]
+
+    def counters(self) -> dict[str, tuple[int, ...]]:
+        """created, done, failed, superseded, open_full."""
+        found = {}
+        for run, guests in self.rules.runs.items():
+            mine = [job for job in self.jobs.values() if job.objective == run]
+            states = [job.state for job in mine]
+            opened = sum(job.state in OPEN and not job.cheap_only for job in mine)
+            found[run] = (len(mine), *(states.count(s) for s in ("done", "failed", "superseded")), opened)
+            for guest in guests:
+                ends = [job.guests.get(guest) if job.state == "done" else job.state for job in mine]
+                found[guest] = (len(mine), *(ends.count(s) for s in ("done", "failed", "superseded")), 0)
+        return found
+
+    def known(self, sample: int) -> dict[str, float | str]:
+        """By objective: the value, or how the last evaluation failed for good."""
+        found: dict[str, float | str] = {}
+        for _, owner, objective, value, failure in self.log:
+            if owner == sample and objective is not None:
+                found[objective] = value if value is not None else failure or ""
+        return found
+
+    # Workers.
+
+    def ask(self, objectives: Sequence[str], most: int) -> list[int]:
+        """The jobs to be leased, in the order of the queues: full before cheap-only, then oldest."""
+        if not self.active:
+            return []
+        found = []
+        for run in self.rules.runs:
+            if run in objectives:
+                ready = [i for i, job in self.jobs.items() if job.objective == run and job.state == "ready"]
+                ready = [i for i in ready if not self.jobs[i].waits]
+                found += sorted(ready, key=lambda i: (self.jobs[i].cheap_only, i))[:most]
+        return found[:most]
+
+    def lease(self, id_: int, token: str) -> None:
+        job = self.jobs[id_]
+        assert job.state == "ready"
+        job.state, job.lease, job.attempts = "leased", token, job.attempts + 1
+        self.attempts[token] = Attempt(id_, job.attempts)
+
+    def tell(self, words: Sequence[Word]) -> list[int]:
+        """The status of each item. A second word on a job is heard after the first words on all."""
+        answers: dict[int, int] = {}
+        left = list(range(len(words)))
+        while left:
+            heard: set[int] = set()
+            for index in list(left):
+                if words[index].job not in heard:
+                    heard.add(words[index].job)
+                    answers[index] = self._hear(words[index])
+                    left.remove(index)
+        return [answers[index] for index in range(len(words))]
+
+    def _hear(self, word: Word) -> int:
+        attempt = self.attempts.get(word.lease)
+        if attempt is None or attempt.job != word.job:
+            return 404
+        job = self.jobs[word.job]
+        if attempt.outcome in ("done", "failed", "late", "duplicate"):
+            same = (word.value, word.failure, word.also) == (attempt.value, attempt.failure, attempt.also)
+            return 200 if same else 409
+        if not set(word.also) <= set(self.rules.runs[job.objective]):
+            return 422
+        attempt.value, attempt.failure, attempt.also = word.value, word.failure, word.also
+        if word.failure is not None:
+            attempt.outcome = "failed"
+            self._hear_failure(job, word)
+        elif job.state == "done":
+            attempt.outcome = "duplicate"
+        else:
+            attempt.outcome = "done" if job.lease == word.lease else "late"
+            self._set_done(job, word.value, word.also)
+        self._see_what_is_due()
+        return 200
+
+    def _hear_failure(self, job: Job, word: Word) -> None:
+        current = job.lease == word.lease
+        if word.failure == "infeasible" and (current or job.state in ("ready", "superseded")):
+            self._set_failed(job, "infeasible")
+        elif word.failure == "error" and current:
+            job.errors += 1
+            if job.errors >= self.rules.max_attempts:
+                self._set_failed(job, "error")
+            else:
+                self._return(job)
+        elif word.failure == "infrastructure" and current:
+            self._lose(job, "infrastructure")
+
+    def _set_done(self, job: Job, value: float | None, also: Mapping[str, float]) -> None:
+        """Whoever else holds the job computes what is now known."""
+        holder = self.attempts.get(job.lease or "")
+        if holder is not None and holder.outcome is None:
+            holder.outcome = "overtaken"
+        job.state, job.lease, job.waits = "done", None, False
+        self._learn(job.sample, job.objective, value)
+        for guest in self.rules.runs[job.objective]:
+            self._learn(job.sample, guest, also.get(guest), "error")
+            job.guests[guest] = "done" if guest in also else "failed"
+
+    def _set_failed(self, job: Job, kind: str) -> None:
+        job.state, job.lease, job.waits = "failed", None, False
+        for objective in (job.objective, *self.rules.runs[job.objective]):
+            self._learn(job.sample, objective, None, kind)
+
+    def _learn(self, sample: int, objective: str, value: float | None, failure: str | None = None) -> None:
+        kind = "done" if value is not None else "failed"
+        self.log.append((kind, sample, objective, value, None if value is not None else failure))
+
+    def _return(self, job: Job, *, wait: bool = False) -> None:
+        overtaken = self.stopped or (job.cheap_only and job.step < self.step)
+        job.state, job.lease, job.waits = "ready", None, wait and not overtaken
+        if overtaken:
+            self._supersede([job])
+
+    def _lose(self, job: Job, kind: str) -> None:
+        job.losses += 1
+        if job.losses >= self.rules.max_losses:
+            self._set_failed(job, "lost" if kind == "expired" else kind)
+        else:
+            self._return(job, wait=True)
+
+    def _supersede(self, jobs: Iterable[Job]) -> None:
+        for job in jobs:
+            job.state, job.lease, job.waits = "superseded", None, False
+            self.samples[job.sample].given_up |= not job.cheap_only and not self.samples[job.sample].imported
+
+    def expire(self, ids: Iterable[int]) -> None:
+        for id_ in sorted(ids):
+            job = self.jobs[id_]
+            self.attempts[job.lease or ""].outcome = "expired"
+            self._lose(job, "expired")
+            self._see_what_is_due()
+
+    def heartbeat(self, token: str) -> bool:
+        """Does the lease live (again)?"""
+        attempt = self.attempts[token]
+        job = self.jobs[attempt.job]
+        if attempt.outcome == "expired" and job.state == "ready" and attempt.number == job.attempts:
+            attempt.outcome = None
+            job.state, job.lease, job.waits, job.losses = "leased", token, False, max(job.losses - 1, 0)
+        return job.lease == token
+
+    def release(self, token: str) -> bool:
+        attempt = self.attempts[token]
+        job = self.jobs[attempt.job]
+        if job.lease != token:
+            return False
+        attempt.outcome = "released"
+        self._return(job)
+        return True
+
+    def ripen(self) -> None:
+        for job in self.jobs.values():
+            job.waits = False
+
+    # Engineers.
+
+    def switch(self, active: bool) -> None:
+        if active != self.active:
+            self.active = active
+            self._happen("resumed" if active else "paused")
+
+    def _happen(self, kind: str) -> None:
+        self.log.append((kind, None, None, None, None))
+
+    def stop(self, cancel: bool) -> None:
+        self.cancel = cancel
+        if self.phase != "finished":
+            self.due.clear()
+            self._supersede(job for job in self.jobs.values() if job.state == "ready")
+            self._happen("stopped")
+            self.phase, self.stopped = "finished", True
+
+    def extend(self, budget: int) -> bool:
+        if budget <= self.budget:
+            return False
+        if self.phase == "finished":
+            self.phase = "search" if self.step else "initial"
+        self.budget, self.stopped, self.cancel = budget, False, False
+        self._happen("extended")
+        self.due = {step: size for step, size in self.due.items() if step[0] != "closing"}
+        if self.phase == "initial" and not self.planned:
+            self._plan_initial()
+        else:
+            self._see_what_is_due()
+        return True
+
+    def retry(self, objectives: Sequence[str]) -> int:
+        failed = [job for job in self.jobs.values() if job.state == "failed" and job.objective in objectives]
+        for job in failed:
+            job.state, job.errors, job.losses = "ready", 0, 0
+        return len(failed)
+
+    # Steps.
+
+    def _plan_initial(self) -> None:
+        self.due = {step: size for step, size in self.due.items() if step[0] != "initial"}
+        number = sum(step[0] == "initial" for step in self.done)
+        self.due["initial", -1, number] = max(self.rules.initial - self.imported_complete, 0)
+
+    def _see_what_is_due(self) -> None:
+        if self.phase == "finished" or any(step[0] != "stream" for step in self.due):
+            return
+        if len(self.settled) == len(self.planned):
+            size = min(self.rules.batch, self.budget - len(self.planned))
+            if size > 0:
+                self.phase = "search"
+                self.due = {("search", -1, self.step + 1): size}
+            else:
+                self.due["closing", -1, self.budget] = 0
+        elif self.phase == "initial":
+            self._see_which_streams_are_due()
+
+    def _see_which_streams_are_due(self) -> None:
+        n, objectives = len(self.planned), self.rules.objectives
+        for run, ratio in self.rules.ratios.items():
+            position = objectives.index(run)
+            if ratio <= 1 or any(step[:2] == ("stream", position) for step in self.due):
+                continue
+            generation = max([step[2] for step in self.done if step[:2] == ("stream", position)], default=0)
+            mine = [job for job in self.jobs.values() if job.objective == run]
+            waited = [job for job in mine if job.cheap_only == (generation > 0) and job.state in OPEN]
+            last = LAMBDA if generation else min(LAMBDA, n)
+            size = min(LAMBDA, n * ratio - len(mine))
+            if len(waited) <= last // 2 and size > 0:
+                self.due["stream", position, generation + 1] = size
+
+    def commit(self, step: Step) -> int:
+        """A planner's step happens; answers how many samples it proposes, before they are added."""
+        kind, _, number = step
+        size = self.due.pop(step)
+        self.done.append(step)
+        ends = kind == "closing" and len(self.planned) >= self.budget
+        if kind == "search" or ends:
+            ready = [job for job in self.jobs.values() if job.state == "ready" and job.cheap_only]
+            self._supersede(ready)
+        self._happen("step")
+        if kind == "search":
+            self.step = number
+        if ends:
+            self.phase = "finished"
+        return size
+
+    def add(self, samples: Mapping[int, Sample], jobs: Mapping[int, Job], step: Step) -> None:
+        """What the step proposed: only the optimiser knows the points."""
+        self.samples |= samples
+        self.jobs |= jobs
+        if step[0] != "stream":
+            self._see_what_is_due()
+
+    # Imports.
+
+    def at(self, x: tuple[float, ...]) -> list[int]:
+        return [id_ for id_, sample in self.samples.items() if sample.x == x]
+
+    def would_conflict(self, x: tuple[float, ...], given: Mapping[str, float]) -> bool:
+        known: dict[str, float | str] = {}
+        for sample in self.at(x):
+            known |= self.known(sample)
+        return any(isinstance(known.get(name), float) and known[name] != value for name, value in given.items())
+
+    def import_known(self, sample: int, given: Mapping[str, float]) -> int:
+        """Values of whole runs, at a full sample that is there; answers how many it learns."""
+        before = len(self.log)
+        was = self._complete(sample)
+        mine = [job for job in self.jobs.values() if job.sample == sample]
+        for job in mine:
+            if job.state != "done" and job.objective in given:
+                also = {guest: given[guest] for guest in self.rules.runs[job.objective]}
+                self._set_done(job, given[job.objective], also)
+        known = self.known(sample)
+        for name, value in given.items():
+            if known.get(name) != value:
+                self._learn(sample, name, value)
+        self.imported_complete += self.samples[sample].imported and self._complete(sample) and not was
+        return len(self.log) - before
+
+    def import_new(self, sample: int, x: tuple[float, ...], given: Mapping[str, float]) -> None:
+        self.samples[sample] = Sample(full=True, x=x, imported=True)
+        for name, value in given.items():
+            self._learn(sample, name, value)
+        self.imported_complete += self._complete(sample)
+
+    def _complete(self, sample: int) -> bool:
+        known = self.known(sample)
+        return all(isinstance(known.get(name), float) for name in self.rules.objectives)
+
+    def imported(self) -> None:
+        """After all rows of an import that changed something."""
+        self._happen("imported")
+        if any(step[0] == "initial" for step in self.due):
+            self._plan_initial()
+        else:
+            self._see_what_is_due()

@@ -1,0 +1,546 @@
+"""Whatever happens to a study, in whatever order, leaves it as the model says; on both databases the same machine."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from sqlalchemy import Connection, delete, select, text, update
+
+from app.errors import ImportInvalid, RequestRefused
+from app.planner import CLAIM_S
+from app.service import ask as asking
+from app.service.ask import serve
+from app.service.evaluations import Evaluation, Reading
+from app.service.expire import expire
+from app.service.heartbeat import heartbeat, release
+from app.service.importing import import_evaluations
+from app.service.plan import commit, prepare
+from app.service.replay import replay
+from app.service.studies import create, extend, pause, resume, retry, stop
+from app.service.studies import delete as delete_study
+from app.service.tell import tell
+from app.store.database import Database
+from app.store.pulse import beat
+from app.store.steps import claim
+from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, steps, studies, workers
+from counterpoise.wire.specification import parse_specification
+from counterpoise.wire.work import Ask, Failure, Tell
+from tests.reliability.model import Job, Model, Rules, Sample, Step, Word
+from tests.service.lab import Lab
+
+NAME = "wing"
+MOST_BUDGET = 14
+PICK = st.integers(0, 999)
+VALUES = st.sampled_from([0.0, 1.5, -2.0, 1e6])
+POINTS = [(0.125, 0.25), (0.5, 0.75), (0.875, 0.0625)]
+WORDS = st.tuples(
+    st.sampled_from(["live", "live", "any", "unknown", "foreign"]),
+    PICK,
+    st.sampled_from(["value", "value", "value", "infeasible", "error", "infrastructure"]),
+    VALUES,
+    st.sampled_from(["all", "all", "none", "wrong"]),
+)
+
+
+class Machine(RuleBasedStateMachine):
+    url: str
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.database = Database(self.url)
+        self.model: Model
+        self.claimed: tuple[Any, Any] | None = None  # a step that a planner has computed, and its plan
+        self.log: list[Any] = []
+
+    @initialize(guest=st.sampled_from(["mass", "crash"]), initial=st.integers(2, 4), more=st.integers(0, 3))
+    def create(self, guest: str, initial: int, more: int) -> None:
+        runs = {"mass": ["drag"] if guest == "mass" else [], "crash": ["lift"] if guest == "crash" else []}
+        names = [name for run, also in runs.items() for name in (run, *also)]
+        times = {"mass": 1.0, "crash": 4.0}
+        spec = {
+            "name": NAME,
+            "variables": [{"name": "a", "low": 0.0, "high": 1.0}, {"name": "b", "low": 0.0, "high": 1.0}],
+            "objectives": [
+                {"name": name, "evaluation_time_s": times[name]}
+                if name in times
+                else {"name": name, "same_run_as": guest}
+                for name in names
+            ],
+            "budget": initial + more,
+            "initial_samples": initial,
+            "batch_size": 2,
+            "generations": 1,
+            "max_attempts": 2,
+            "max_losses": 3,
+            "lease_s": 3600.0,
+            "seed": 1,
+        }
+        assert create(self.database, parse_specification(spec), 60.0)
+        self.database.write(beat)
+        rules = Rules(runs, {"mass": 4, "crash": 1}, initial, 2, 2, 3)
+        self.model = Model(rules, budget=initial + more)
+
+    def teardown(self) -> None:
+        if hasattr(self, "model"):
+            delete_study(self.database, NAME, force=True)
+            self.database.write(lambda connection: connection.execute(delete(workers)))
+        self.database.close()
+
+    # Workers.
+
+    @rule(
+        objectives=st.sampled_from([["mass"], ["crash"], ["*"]]), most=st.integers(1, 6), worker=st.sampled_from("ab")
+    )
+    def ask(self, objectives: list[str], most: int, worker: str) -> None:
+        self.take(objectives, most, worker)
+
+    def take(self, objectives: list[str], most: int, worker: str) -> list[Any]:
+        ask = Ask(worker=worker, studies=[NAME], objectives=objectives, max_jobs=most)
+        (got,) = serve(self.database, [ask], 20.0)
+        wanted = list(self.model.rules.runs) if objectives == ["*"] else objectives
+        assert sorted(job.job for job in got) == sorted(self.model.ask(wanted, most))
+        for job in got:
+            self.model.lease(job.job, job.lease)
+            assert job.also == self.model.rules.runs[job.objective]
+        return got
+
+    @precondition(lambda self: self.model.attempts)
+    @rule(words=st.lists(WORDS, min_size=1, max_size=4))
+    def tell(self, words: list[tuple[str, int, str, float, str]]) -> None:
+        self.hear([self.word(*each) for each in words])
+
+    def word(self, whose: str, pick: int, what: str, value: float, also: str) -> Word:
+        live = [lease for lease, attempt in self.model.attempts.items() if attempt.outcome is None]
+        some = live if whose == "live" and live else list(self.model.attempts)
+        lease = some[pick % len(some)]
+        job = self.model.attempts[lease].job
+        if what != "value":
+            return Word(job, "0" * 32 if whose == "unknown" else lease, failure=what)
+        guests = self.model.rules.runs[self.model.jobs[job].objective]
+        said = {"all": dict.fromkeys(guests, value + 1.0), "none": {}, "wrong": {"cost": value}}[also]
+        job += whose == "foreign"
+        return Word(job, "0" * 32 if whose == "unknown" else lease, value, also=said)
+
+    def hear(self, words: list[Word]) -> None:
+        items = [
+            Tell(
+                job=word.job,
+                lease=word.lease,
+                value=word.value,
+                failure=Failure.model_validate({"kind": word.failure}) if word.failure else None,
+                also=word.also,
+            )
+            for word in words
+        ]
+        answers = tell(self.database, items)
+        assert [answer.status for answer in answers] == self.model.tell(words)
+
+    @rule(most=st.integers(1, 20))
+    def work(self, most: int) -> None:
+        """Ask, evaluate and tell, as a worker does when all goes well."""
+        self.work_off(most)
+
+    def work_off(self, most: int) -> bool:
+        got = self.take(["*"], most, "c")
+        if got:
+            self.hear([Word(job.job, job.lease, sum(job.x.values()), also=dict.fromkeys(job.also, 1.0)) for job in got])
+        return bool(got)
+
+    @precondition(lambda self: self.model.attempts)
+    @rule(picks=st.lists(PICK, min_size=1, max_size=3, unique=True))
+    def heartbeat(self, picks: list[int]) -> None:
+        leases = self.leases(picks)
+        answers = heartbeat(self.database, leases)
+        # Those that are current are prolonged before any is revived; no lease does both to another.
+        alive = [self.model.heartbeat(lease) for lease in leases]
+        assert [answer.expires_at is not None for answer in answers] == alive
+
+    @precondition(lambda self: self.model.attempts)
+    @rule(picks=st.lists(PICK, min_size=1, max_size=3, unique=True))
+    def release(self, picks: list[int]) -> None:
+        leases = self.leases(picks)
+        released = [lease for lease in leases if self.model.release(lease)]
+        assert sorted(release(self.database, leases)) == sorted(released)
+
+    def leases(self, picks: list[int]) -> list[str]:
+        every = list(self.model.attempts)
+        return list(dict.fromkeys(every[-1 - pick % len(every)] for pick in picks))
+
+    @precondition(lambda self: any(job.lease for job in self.model.jobs.values()))
+    @rule(picks=st.lists(PICK, min_size=1, max_size=3))
+    def expire(self, picks: list[int]) -> None:
+        leased = [id_ for id_, job in self.model.jobs.items() if job.lease]
+        self.let_expire({leased[pick % len(leased)] for pick in picks})
+
+    def let_expire(self, ids: set[int]) -> None:
+        def age(connection: Connection) -> None:
+            beat(connection)
+            connection.execute(text("UPDATE pulse SET resumed_at = 0"))
+            connection.execute(update(jobs).where(jobs.c.id.in_(ids)).values(expires_at=1.0))
+
+        self.database.write(age)
+        # In the order in which they run out, and they all do at once.
+        assert expire(self.database) == len(ids)
+        self.model.expire(ids)
+
+    @rule()
+    def ripen(self) -> None:
+        self.database.write(lambda connection: connection.execute(update(jobs).values(ready_at=None)))
+        self.model.ripen()
+
+    # Engineers.
+
+    @rule()
+    def pause(self) -> None:
+        pause(self.database, NAME)
+        self.model.switch(False)
+
+    @rule()
+    def resume(self) -> None:
+        resume(self.database, NAME)
+        self.model.switch(True)
+
+    @rule(cancel=st.booleans())
+    def stop(self, cancel: bool) -> None:
+        stop(self.database, NAME, cancel_running=cancel)
+        self.model.stop(cancel)
+
+    @rule(more=st.integers(0, 2))
+    def extend(self, more: int) -> None:
+        budget = min(self.model.budget + more, MOST_BUDGET)
+        if self.model.extend(budget):
+            extend(self.database, NAME, budget)
+        else:
+            with pytest.raises(RequestRefused):
+                extend(self.database, NAME, budget)
+
+    @rule(objectives=st.sampled_from([["mass"], ["crash"], None]))
+    def retry(self, objectives: list[str] | None) -> None:
+        wanted = objectives or list(self.model.rules.runs)
+        assert retry(self.database, NAME, objectives) == self.model.retry(wanted)
+
+    @rule(
+        rows=st.lists(st.tuples(st.booleans(), PICK, st.sampled_from(["mass", "crash", "both"]), VALUES), max_size=3),
+        evaluate=st.booleans(),
+    )
+    def import_known(self, rows: list[tuple[bool, int, str, float]], evaluate: bool) -> None:
+        found: dict[tuple[float, ...], dict[str, float]] = {}
+        full = [sample.x for sample in self.model.samples.values() if sample.full]
+        for new, pick, which, value in rows:
+            x = POINTS[pick % len(POINTS)] if new or not full else full[pick % len(full)]
+            chosen = list(self.model.rules.runs) if which == "both" else [which]
+            given = {name: value for run in chosen for name in (run, *self.model.rules.runs[run])}
+            if all(self.model.samples[sample].full for sample in self.model.at(x)):
+                found.setdefault(x, given)
+        reading = [Evaluation(f"row {n}", x, dict(given)) for n, (x, given) in enumerate(found.items(), 1)]
+
+        def bring() -> None:
+            import_evaluations(
+                self.database, NAME, lambda spec: Reading(spec, reading), evaluate=evaluate, dry_run=False
+            )
+
+        if any(self.model.would_conflict(x, given) for x, given in found.items()):
+            with pytest.raises(ImportInvalid):
+                bring()
+            return
+        bring()
+        self.learn_import(found, evaluate)
+
+    def learn_import(self, found: dict[tuple[float, ...], dict[str, float]], evaluate: bool) -> None:
+        changed = False
+        for x, given in found.items():
+            for sample in self.model.at(x)[:1]:
+                changed |= self.model.import_known(sample, given) > 0
+        there = {x for x in found if self.model.at(x)}
+        new_samples, new_jobs = self.news()
+        for sample, (x, given) in zip(new_samples, [(x, found[x]) for x in found if x not in there], strict=True):
+            assert new_samples[sample].x == x
+            self.model.import_new(sample, x, given)
+            changed = True
+        expected = [
+            (sample, run)
+            for x, given in found.items()
+            for sample in self.model.at(x)
+            for run in self.model.rules.runs
+            if evaluate and self.model.samples[sample].imported and run not in self.model.known(sample)
+            if (sample, run) not in {(job.sample, job.objective) for job in self.model.jobs.values()}
+        ]
+        assert sorted((job.sample, job.objective) for job in new_jobs.values()) == sorted(expected)
+        self.model.jobs |= new_jobs
+        if changed or new_jobs:
+            self.model.imported()
+
+    # Planners.
+
+    @rule()
+    def plan(self) -> None:
+        self.plan_next()
+
+    def plan_next(self) -> bool:
+        step = self.claim()
+        if step is None:
+            return False
+        assert self.commit(step, prepare(self.database, step))
+        return True
+
+    @precondition(lambda self: self.claimed is None)
+    @rule()
+    def claim_and_compute(self) -> None:
+        step = self.claim()
+        if step is not None:
+            self.claimed = (step, prepare(self.database, step))
+
+    @precondition(lambda self: self.claimed is not None)
+    @rule()
+    def commit_what_was_computed(self) -> None:
+        assert self.claimed is not None
+        self.commit(*self.claimed)
+        self.claimed = None
+
+    @precondition(lambda self: self.claimed is not None)
+    @rule(dies=st.booleans())
+    def lose_the_claim(self, dies: bool) -> None:
+        """The planner is slow, or dead; either way another one may take its step."""
+        self.database.write(lambda connection: connection.execute(update(steps).values(claim_expires_at=0.0)))
+        if dies:
+            self.claimed = None
+
+    def claim(self) -> Any:
+        free = set(self.model.due) if self.model.active else set()
+        with self.database.read() as connection:
+            mine = self.claimed[0].claim if self.claimed else None
+            held = connection.execute(
+                select(steps).where(steps.c.claim == mine, steps.c.state == "due", steps.c.claim_expires_at > 1.0)
+            ).all()
+        free -= {identity(step) for step in held}
+        step = self.database.write(lambda connection: claim(connection, CLAIM_S))
+        assert (step is None) == (not free)
+        if step is not None:
+            assert identity(step) in free
+        return step
+
+    def commit(self, step: Any, plan: Any) -> bool:
+        with self.database.read() as connection:
+            row = connection.execute(select(steps).where(steps.c.id == step.id, steps.c.claim == step.claim)).first()
+        done = commit(self.database, step, plan)
+        assert done == (row is not None and row.state == "due" and self.model.active)
+        if done:
+            size = self.model.commit(identity(step))
+            new_samples, new_jobs = self.news()
+            self.check_proposal(step, size, new_samples, new_jobs)
+            self.model.add(new_samples, new_jobs, identity(step))
+        return done
+
+    def check_proposal(self, step: Any, size: int, new_samples: dict[int, Sample], new_jobs: dict[int, Job]) -> None:
+        full = [sample for sample in new_samples.values() if sample.full]
+        assert len(full) == (0 if step.kind == "stream" else size)
+        runs = list(self.model.rules.runs)
+        for id_, sample in new_samples.items():
+            wanted = [job.objective for job in new_jobs.values() if job.sample == id_]
+            assert wanted == (runs if sample.full else ["mass"])
+        most = {"initial": 0, "closing": 0, "stream": size, "search": 3 * size}
+        assert len(new_samples) - len(full) <= most[step.kind]
+        number = step.number if step.kind == "search" else 0
+        assert {job.step for job in new_jobs.values()} <= {number}
+
+    def news(self) -> tuple[dict[int, Sample], dict[int, Job]]:
+        """Samples and jobs that the model does not know yet; they must be fresh."""
+        with self.database.read() as connection:
+            names = {row.id: row.name for row in connection.execute(select(objectives))}
+            found = connection.execute(select(samples).order_by(samples.c.id)).all()
+            made = connection.execute(select(jobs).order_by(jobs.c.id)).all()
+        new_samples = {
+            row.id: Sample(row.full, tuple(map(float, row.x)), row.imported_seq is not None)
+            for row in found
+            if row.id not in self.model.samples
+        }
+        new_jobs = {
+            row.id: Job(row.sample_id, names[row.objective_id], row.cheap_only, row.step)
+            for row in made
+            if row.id not in self.model.jobs
+        }
+        return new_samples, new_jobs
+
+    # The whole.
+
+    @rule()
+    def restart(self) -> None:
+        self.database.close()
+        asking._cache.clear()
+        self.database = Database(self.url)
+
+    @rule()
+    def go_on_to_the_end(self) -> None:
+        """Whatever happened before: with workers and a planner that do their work, the study finishes."""
+        self.resume()
+        self.lose_the_claim(dies=True)
+        held = {id_ for id_, job in self.model.jobs.items() if job.lease}
+        if held:
+            self.let_expire(held)
+        for _ in range(200):
+            self.ripen()
+            if not self.plan_next() and not self.work_off(20):
+                break
+        assert self.model.phase == "finished"
+        assert not any(job.state in ("ready", "leased") for job in self.model.jobs.values())
+        _Look(self.database).check_counters()
+
+    @precondition(lambda self: any(step[0] == "search" for step in self.model.done))
+    @rule()
+    def compute_all_steps_again(self) -> None:
+        different = [one for one in replay(self.database, NAME, None) if not one.equal]
+        assert different == []
+
+    @invariant()
+    def the_database_is_as_the_model_says(self) -> None:
+        if hasattr(self, "model"):
+            now = picture(self.database)
+            assert now == expected(self.model)
+            assert now["log"][: len(self.log)] == self.log  # what was learnt never changes
+            self.log = now["log"]
+
+    @invariant()
+    def the_promises_hold(self) -> None:
+        if hasattr(self, "model"):
+            check_promises(self.database)
+
+
+class _Look(Lab):
+    """Somebody else's study, looked at."""
+
+    def __init__(self, database: Database) -> None:
+        self.database, self.name = database, NAME
+
+
+def identity(step: Any) -> Step:
+    return step.kind, step.objective, step.number
+
+
+def picture(database: Database) -> dict[str, Any]:
+    """All that the model knows, read from the tables."""
+    with database.read() as connection:
+        (study,) = connection.execute(select(studies)).all()
+        rows = connection.execute(select(objectives).order_by(objectives.c.position)).all()
+        happened = connection.execute(
+            select(
+                events,
+                sample_values.c.sample_id,
+                sample_values.c.objective_id,
+                sample_values.c.value,
+                sample_values.c.failure,
+            )
+            .outerjoin(
+                sample_values,
+                (sample_values.c.study_id == events.c.study_id) & (sample_values.c.seq == events.c.seq),
+            )
+            .order_by(events.c.seq)
+        ).all()
+        names = {row.id: row.name for row in rows}
+        planned = connection.execute(select(steps).order_by(steps.c.done_at, steps.c.id)).all()
+        return {
+            "study": (study.phase, study.state, study.budget, study.step, study.planned_full, study.settled_full),
+            "ending": (study.ending == "it was stopped", study.cancel_running, study.imported_complete),
+            "samples": {
+                row.id: (row.full, row.given_up, row.imported_seq is not None)
+                for row in connection.execute(select(samples))
+            },
+            "jobs": {
+                row.id: (
+                    (row.sample_id, names[row.objective_id], row.cheap_only, row.step, row.state, row.lease),
+                    (row.attempts, row.errors, row.losses, row.ready_at is not None),
+                )
+                for row in connection.execute(select(jobs))
+            },
+            "attempts": {
+                row.lease: (row.job_id, row.number, row.outcome, row.value, row.failure)
+                for row in connection.execute(select(attempts))
+            },
+            "log": [(row.kind, row.sample_id, names.get(row.objective_id), row.value, row.failure) for row in happened],
+            "counters": {row.name: (row.created, row.done, row.failed, row.superseded, row.open_full) for row in rows},
+            "due": {identity(row) for row in planned if row.state == "due"},
+            "done": sorted(identity(row) for row in planned if row.state == "done"),
+        }
+
+
+def expected(model: Model) -> dict[str, Any]:
+    return {
+        "study": (
+            model.phase,
+            "active" if model.active else "paused",
+            model.budget,
+            model.step,
+            len(model.planned),
+            len(model.settled),
+        ),
+        "ending": (model.stopped, model.cancel, model.imported_complete),
+        "samples": {id_: (one.full, one.given_up, one.imported) for id_, one in model.samples.items()},
+        "jobs": {
+            id_: (
+                (job.sample, job.objective, job.cheap_only, job.step, job.state, job.lease),
+                (job.attempts, job.errors, job.losses, job.waits),
+            )
+            for id_, job in model.jobs.items()
+        },
+        "attempts": {
+            lease: (one.job, one.number, one.outcome, one.value, one.failure) for lease, one in model.attempts.items()
+        },
+        "log": model.log,
+        "counters": model.counters(),
+        "due": set(model.due),
+        "done": sorted(model.done),
+    }
+
+
+def check_promises(database: Database) -> None:
+    """Those that need no model to be judged."""
+    with database.read() as connection:
+        wanted = connection.execute(
+            select(jobs.c.objective_id, samples.c.x).join(samples, samples.c.id == jobs.c.sample_id)
+        ).all()
+        told = connection.execute(select(sample_values).where(sample_values.c.value.is_not(None))).all()
+        faults = connection.execute(select(steps.c.fault).where(steps.c.faults > 0)).all()
+        running = connection.execute(select(attempts).where(attempts.c.outcome.is_(None))).all()
+        leased = connection.execute(select(jobs.c.id, jobs.c.lease).where(jobs.c.state == "leased")).all()
+        (study,) = connection.execute(select(studies)).all()
+        numbers = list(connection.execute(select(events.c.seq).order_by(events.c.seq)).scalars())
+    points = [(row.objective_id, tuple(row.x)) for row in wanted]
+    assert len(set(points)) == len(points), "a point was proposed twice"
+    assert len({(row.sample_id, row.objective_id) for row in told}) == len(told), "two values of one objective"
+    assert sorted((row.job_id, row.lease) for row in running) == sorted(map(tuple, leased)), (
+        "not one live lease per leased job"
+    )
+    assert numbers == list(range(1, study.sequence + 1)), "the sequence has a gap"
+    assert study.settled_full <= study.planned_full <= study.budget, "more was planned than the budget allows"
+    assert faults == []
+
+
+def run(database: Database, examples: int, length: int, *, derandomize: bool) -> None:
+    how = settings(
+        max_examples=examples,
+        stateful_step_count=length,
+        derandomize=derandomize,
+        database=None,
+        deadline=None,
+        print_blob=not derandomize,
+        phases=(Phase.explicit, Phase.generate) if derandomize else tuple(Phase),
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(type("Here", (Machine,), {"url": database.url}), settings=how)
+
+
+def test_a_study_is_what_the_model_says_after_whatever_happens(database: Database) -> None:
+    run(database, examples=10, length=30, derandomize=True)
+
+
+@pytest.mark.slow
+def test_a_study_is_what_the_model_says_after_much_more(database: Database) -> None:
+    run(database, examples=300, length=60, derandomize=False)
