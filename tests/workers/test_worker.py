@@ -1,0 +1,316 @@
+"""Real workers, real servers: killed, stopped, cut off; nothing is lost and nothing left behind."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from typer.testing import CliRunner
+
+from counterpoise import Client
+from counterpoise.cli import app
+from tests.e2e.processes import COUNTERPOISE, PATIENCE_S, children, environment, eventually, running, serving
+from tests.workers.here import planning_here, serving_here
+from tests.workers.proxy import bad_link
+
+SIMULATIONS = "tests.workers.simulations"
+# Two objectives that cost the same, and no search: twice as many jobs as samples.
+SPEC: dict[str, Any] = {
+    "name": "beam",
+    "variables": [{"name": "span", "low": 1.0, "high": 2.0}],
+    "objectives": [{"name": "mass"}, {"name": "drag"}],
+    "ratios": {"mass": 1, "drag": 1},
+    "budget": 2,
+    "initial_samples": 2,
+    "seed": 1,
+}
+Worker = tuple["subprocess.Popen[bytes]", Path]
+
+
+@pytest.fixture
+def backend() -> str:
+    return "sqlite"  # the database makes no difference to a worker
+
+
+@contextmanager
+def working(url: str, tmp_path: Path, *options: str, **objectives: str) -> Iterator[Worker]:
+    """A worker process and its log."""
+    said = [f"--objective={name}={SIMULATIONS}:{function}" for name, function in objectives.items()]
+    spool = f"--spool={tmp_path / 'spool'}"
+    with running(COUNTERPOISE, "worker", "--url", url, "--study", "beam", "--json", spool, *said, *options) as started:
+        yield started
+
+
+def finish(process: "subprocess.Popen[bytes]", log: Path) -> None:
+    try:
+        assert process.wait(PATIENCE_S) == 0, log.read_text()
+    except subprocess.TimeoutExpired:
+        raise AssertionError(log.read_text()) from None
+
+
+@contextmanager
+def beam(database_url: str, **given: Any) -> Iterator[Client]:
+    with serving_here(database_url) as url, Client(url) as client:
+        client.create_study(SPEC | given)
+        yield client
+
+
+@pytest.fixture
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which `slow` says that it has begun, and waits for `open`."""
+    monkeypatch.setenv("GATE", str(tmp_path))
+    return tmp_path
+
+
+def kept(tmp_path: Path) -> list[Path]:
+    return list((tmp_path / "spool").rglob("*.json"))
+
+
+def values(client: Client) -> dict[int, dict[str, float]]:
+    return {each.sample: each.values for each in client.samples("beam")}
+
+
+def right(client: Client) -> bool:
+    return all(each.values == {"mass": each.x["span"], "drag": each.x["span"] ** 2} for each in client.samples("beam"))
+
+
+def test_a_server_that_is_killed_while_a_worker_evaluates_gets_the_value_later(database_url: str, gate: Path) -> None:
+    with ExitStack() as stack:
+        stack.enter_context(planning_here(database_url))
+        url, server = stack.enter_context(serving(database_url, "--no-planner"))
+        with Client(url, retry_s=PATIENCE_S) as client:
+            client.create_study(SPEC)
+            process, log = stack.enter_context(working(url, gate, "--until-finished", mass="slow", drag="quick"))
+            eventually(lambda: (gate / "begun").exists(), "the evaluation")
+            server.kill()
+            server.wait()
+            (gate / "open").touch()
+            eventually(lambda: kept(gate), "the result on disk")
+            stack.enter_context(serving(database_url, "--no-planner", port=int(url.rpartition(":")[2])))
+            finish(process, log)
+            assert right(client)
+            assert {job.attempts for job in client.jobs("beam")} == {1}
+    assert kept(gate) == []
+
+
+def test_a_result_outlives_server_and_worker(database_url: str, gate: Path) -> None:
+    with ExitStack() as stack:
+        stack.enter_context(planning_here(database_url))
+        url, server = stack.enter_context(serving(database_url, "--no-planner"))
+        with Client(url, retry_s=PATIENCE_S) as client:
+            client.create_study(SPEC)
+            process, _ = stack.enter_context(working(url, gate, mass="slow"))
+            eventually(lambda: (gate / "begun").exists(), "the evaluation")
+            server.kill()
+            server.wait()
+            (gate / "open").touch()
+            (file,) = eventually(lambda: kept(gate), "the result on disk")
+            process.kill()
+            process.wait()
+            said = json.loads(file.read_text())
+            stack.enter_context(serving(database_url, "--no-planner", port=int(url.rpartition(":")[2])))
+            # Another worker with the same spool, which itself evaluates something else.
+            stack.enter_context(working(url, gate, drag="quick"))
+            eventually(lambda: [job for job in client.jobs("beam", objective="mass") if job.state == "done"], "it")
+            (job,) = (job for job in client.jobs("beam", objective="mass") if job.state == "done")
+            assert (job.job, job.value) == (said["job"], said["value"])
+
+
+def test_a_killed_workers_job_goes_to_another_and_leaves_no_process(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIDS", str(tmp_path / "pids"))
+    with beam(database_url, lease_s=2.0) as client:
+        with working(client.url, tmp_path, mass="hangs") as (process, _):
+            eventually(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text(), "the evaluation")
+            family = children(process.pid)
+            assert len(family) == 3
+            process.kill()
+            process.wait()
+            assert psutil.wait_procs(family, PATIENCE_S)[1] == []
+        with working(client.url, tmp_path, "--until-finished", mass="span", drag="quick") as (process, log):
+            finish(process, log)
+        assert right(client)
+        assert sorted(job.attempts for job in client.jobs("beam")) == [1, 1, 1, 2]
+
+
+def test_fifty_slots_evaluate_every_job_once(database_url: str, tmp_path: Path) -> None:
+    with beam(database_url, budget=100, initial_samples=100) as client, ExitStack() as stack:
+        workers = [
+            stack.enter_context(
+                working(client.url, tmp_path, "--until-finished", "--slots", "10", mass="span", drag="quick")
+            )
+            for _ in range(5)
+        ]
+        for process, log in workers:
+            finish(process, log)
+        assert right(client)
+        jobs = list(client.jobs("beam"))
+        assert (len(jobs), {job.state for job in jobs}, {job.attempts for job in jobs}) == (200, {"done"}, {1})
+        assert len({job.worker for job in jobs}) > 1
+    assert kept(tmp_path) == []
+
+
+def test_a_bad_link_costs_time_but_no_value(database_url: str, tmp_path: Path) -> None:
+    with (
+        beam(database_url, budget=10, initial_samples=10, lease_s=3.0, max_losses=100) as client,
+        bad_link(client.url, delay_s=0.05, cuts=0.1, seed=1) as (url, cut),
+    ):
+        # Two workers, so that one's lost lease does not stop the other.
+        with ExitStack() as stack:
+            options = ("--until-finished", "--slots", "3")
+            workers = [
+                stack.enter_context(working(url, tmp_path, *options, mass="span", drag="quick")) for _ in range(2)
+            ]
+            for process, log in workers:
+                finish(process, log)
+        assert right(client)
+        assert len(values(client)) == 10
+    assert cut
+
+
+WRONG = {
+    "segfault": "signal SIGSEGV",
+    "exits": "exit code 3",
+    "raises": "ZeroDivisionError: nothing to divide",
+    "hangs": "timeout: still running after 2 s",
+}
+
+
+def test_what_goes_wrong_is_told_and_the_worker_goes_on(database_url: str, tmp_path: Path) -> None:
+    objectives = [{"name": name} for name in (*WRONG, "quick")]
+    ratios = {each["name"]: 1 for each in objectives}
+    with beam(database_url, objectives=objectives, ratios=ratios, max_attempts=1) as client:
+        functions = {each["name"]: each["name"] for each in objectives}
+        options = ("--until-finished", "--timeout-s", "2", "--slots", "2")
+        with working(client.url, tmp_path, *options, **functions) as (process, log):
+            finish(process, log)
+            for words in WRONG.values():
+                assert log.read_text().count(words) == 2
+        for each in client.samples("beam"):
+            assert each.failures == dict.fromkeys(WRONG, "error")
+            assert each.values == {"quick": each.x["span"] ** 2}
+
+
+def test_stop_with_cancel_ends_what_runs(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIDS", str(tmp_path / "pids"))
+    with (
+        beam(database_url, lease_s=1.5) as client,
+        working(client.url, tmp_path, "--until-finished", mass="hangs") as (process, log),
+    ):
+        eventually(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text(), "the evaluation")
+        family = [psutil.Process(int(pid)) for pid in (tmp_path / "pids").read_text().split()]
+        client.stop("beam", cancel_running=True)
+        assert psutil.wait_procs(family, PATIENCE_S)[1] == []
+        finish(process, log)
+        assert {job.state for job in client.jobs("beam")} == {"superseded"}
+
+
+def test_sigterm_once_finishes_what_runs(database_url: str, gate: Path) -> None:
+    with beam(database_url) as client, working(client.url, gate, mass="slow") as (process, log):
+        eventually(lambda: (gate / "begun").exists(), "the evaluation")
+        process.send_signal(signal.SIGTERM)
+        eventually(lambda: "finishing what runs" in log.read_text(), "the signal to be heard")
+        (gate / "open").touch()
+        finish(process, log)
+        assert sorted(job.state for job in client.jobs("beam", objective="mass")) == ["done", "ready"]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_sigterm_gives_back_what_does_not_end(database_url: str, gate: Path, times: int) -> None:
+    grace = "0.5" if times == 1 else "600"
+    with beam(database_url) as client, working(client.url, gate, "--grace-s", grace, mass="slow") as (process, log):
+        eventually(lambda: (gate / "begun").exists(), "the evaluation")
+        family = children(process.pid)
+        for _ in range(times):
+            process.send_signal(signal.SIGTERM)
+            eventually(lambda: "finishing what runs" in log.read_text(), "the first signal to be heard")
+        finish(process, log)
+        assert psutil.wait_procs(family, PATIENCE_S)[1] == []
+        assert [job.state for job in client.jobs("beam", objective="mass")] == ["ready"] * 2
+
+
+# in a user's folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("app", "workers"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(f"raise SystemExit('imported the user\\'s own {name}')")
+    (tmp_path / "simulations.py").write_text("import app_of_mine\n\ndef mass(x):\n    return app_of_mine.VALUE\n")
+    (tmp_path / "app_of_mine.py").write_text("VALUE = 4.5\n")
+    return tmp_path
+
+
+def run(folder: Path, *command: str | Path) -> "subprocess.CompletedProcess[str]":
+    own = {name: value for name, value in environment().items() if name != "PYTHONPATH"}
+    return subprocess.run(
+        command, cwd=folder, env={**own, "XDG_STATE_HOME": str(folder)}, capture_output=True, text=True, check=False
+    )
+
+
+SCRIPT = """
+import dataclasses
+import counterpoise
+
+worker = counterpoise.Worker("beam", url="{url}", max_jobs=1)
+
+@dataclasses.dataclass
+class Point:
+    span: float
+
+@worker.objective("mass")
+def mass(x):
+    return 2.0 * Point(**x).span
+
+if {guard}:
+    worker.run()
+"""
+
+
+def test_a_users_module_and_a_users_script(database_url: str, folder: Path) -> None:
+    with beam(database_url) as client:
+        worker = (COUNTERPOISE, "worker", "--url", client.url, "--study", "beam", "--max-jobs", "1")
+        result = run(folder, *worker, "--objective", "mass=simulations:mass")
+        assert result.returncode == 0, result.stderr
+        (folder / "script.py").write_text(SCRIPT.format(url=client.url, guard='__name__ == "__main__"'))
+        result = run(folder, sys.executable, "script.py")
+        assert result.returncode == 0, result.stderr
+        first, second = client.samples("beam")
+        assert first.values == {"mass": 4.5}
+        assert second.values == {"mass": 2.0 * second.x["span"]}
+
+
+def test_a_script_without_its_guard_is_told_about_it(folder: Path) -> None:
+    (folder / "script.py").write_text(SCRIPT.format(url="http://127.0.0.1:1", guard="True"))
+    result = run(folder, sys.executable, "script.py")
+    assert result.returncode == 1
+    assert 'write `if __name__ == "__main__":` before run()' in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        (["--objective", "mass=simulations:mass"], 2, "say which studies to work for: --study NAME, or --any-study"),
+        (["--study", "beam", "--any-study", "--objective", "mass=simulations:mass"], 2, "say which studies"),
+        (["--any-study", "--objective", "mass"], 2, "write mass=package.module:function"),
+        (["--any-study", "--objective", "mass=simulations"], 2, "write package.module:function"),
+        (["--any-study", "--objective", "mass=simulations:mas"], 2, "has no attribute 'mas'"),
+        (["--any-study", "--objective", "mass=nothing:mass"], 2, "No module named 'nothing'"),
+        (["--any-study", "--objective", "mass=simulations:mass", "--url", "ftp://x"], 1, "'ftp://x' is not a URL"),
+    ],
+)
+def test_wrong_usage_is_said_before_any_job_is_taken(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], code: int, says: str
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
+    result = CliRunner().invoke(app, ["worker", *options])
+    assert (result.exit_code, says in result.stderr) == (code, True), result.output
