@@ -39,6 +39,7 @@ def front_table(items: list[FrontItem]) -> Table:
 def study_panel(found: StudyView) -> Panel:
     """All about a study on one screen."""
     share = f"{found.evaluated_full} of {found.budget} full samples evaluated, {found.planned_full} planned"
+    share += f", {found.imported} imported" if found.imported else ""
     progress = Table.grid(padding=(0, 2))
     progress.add_row(ProgressBar(total=found.budget, completed=found.evaluated_full, width=20), share)
     times = f"created {found.created_at}" + (f", finished {found.finished_at}" if found.finished_at else "")
