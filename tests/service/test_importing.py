@@ -265,14 +265,15 @@ def test_a_step_does_not_see_what_was_imported_after_it_became_due(database: Dat
     assert step is not None
     assert step.kind == "search"
     early = prepare(database, step)
-    assert bring(lab, some(20)).complete == 20
+    proposed = [complete(a, b) for a, b in early.full.tolist()]  # somebody has just measured what it will propose
+    assert bring(lab, [*some(20), *proposed]).complete == 23
     late = prepare(database, step)
     np.testing.assert_array_equal(early.full, late.full)
     assert early.record["models"] == late.record["models"]
     assert early.record["hypervolume"] == late.record["hypervolume"]
     lab.run_until(step=2)
     second = next(one for one in lab.rows(steps) if one["kind"] == "search" and one["number"] == 2)
-    assert second["record"]["models"][1]["size"] == 4 + 3 + 20
+    assert second["record"]["models"][1]["size"] == 4 + 3 + 20  # the points of the batch count once
 
 
 def test_a_design_prepared_before_an_import_is_not_committed(database: Database) -> None:
@@ -310,11 +311,25 @@ def test_imported_points_are_never_proposed(database: Database) -> None:
     variables = [{"name": name, "low": 0, "high": high, "type": "int"} for name, high in (("a", 2), ("b", 3))]
     objectives = [{"name": "mass", "evaluation_time_s": 1.0}, {"name": "crash", "evaluation_time_s": 1.0}]
     lab = paused(database, variables=variables, objectives=objectives, budget=50, initial_samples=3)
-    bring(lab, [row(a, b, mass=1.0 * a) for a, b in ((0, 0), (1, 1), (2, 2), (0, 3), (1, 0))])
+    infeasible = {"x": {"a": 0, "b": 0}, "failures": {"mass": "infeasible"}}
+    bring(lab, [infeasible, *(row(a, b, mass=1.0 * a) for a, b in ((1, 1), (2, 2), (0, 3), (1, 0)))])
     resume(database, "wing")
     assert lab.run().evaluated_full == 7
     full = [tuple(one["x"]) for one in lab.rows(samples) if one["full"]]
     assert len(full) == len(set(full)) == 12
+
+
+def test_imported_points_are_not_proposed_for_cheap_objectives_either(database: Database) -> None:
+    variables = [{"name": name, "low": 0, "high": high, "type": "int"} for name, high in (("a", 2), ("b", 3))]
+    lab = paused(database, variables=variables, budget=50, initial_samples=3)
+    bring(lab, [row(a, b, crash=1.0 * a) for a, b in ((0, 0), (1, 1), (2, 2), (0, 3), (1, 0))])
+    resume(database, "wing")
+    lab.run()
+    found = lab.rows(samples)
+    imported = {tuple(one["x"]) for one in found if one["imported_seq"]}
+    assert len(imported) == 5
+    assert any(not one["full"] for one in found)
+    assert not imported & {tuple(one["x"]) for one in found if not one["imported_seq"]}
 
 
 def test_a_row_at_a_cheap_only_sample_becomes_a_sample_of_its_own_only_if_it_tells_more(database: Database) -> None:

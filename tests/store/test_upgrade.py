@@ -15,6 +15,7 @@ from sqlalchemy import Connection, func, select, text, update
 from app.errors import DatabaseBehind, DatabaseUnusable
 from app.store.database import Database
 from app.store.known import samples_at
+from app.store.samples import point_of
 from app.store.tables import attempts, jobs, metadata, objectives, workers
 from app.store.upgrade import MIGRATIONS, _config, drift, head, require_head, revision, upgrade
 from tests.store.small_study import SmallStudy
@@ -96,6 +97,10 @@ def test_an_upgrade_that_would_orphan_rows_changes_nothing(sqlite_template: Path
     with database.read() as connection:
         assert connection.execute(text("SELECT count(*) FROM studies")).scalar_one() == 1
     database.close()
+
+
+def test_equal_points_have_the_same_short_form() -> None:
+    assert point_of([-0.0, 3, 1e23]) == point_of([0, 3.0, 10**23]) != point_of([0, 3.0, 1e22])
 
 
 def test_points_of_samples_that_were_there_before_are_found_again(empty_url: str) -> None:
