@@ -2,12 +2,14 @@
 
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -99,3 +101,39 @@ def working(url: str, study: str, objective: str) -> Iterator["subprocess.Popen[
     with running(*command) as (process, log):
         yield process
         assert process.poll() in (0, None), log.read_text()
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def run_script(script: str, folder: Path, url: str) -> str:
+    """What a shell printed. What it left running in the background is ended."""
+    path = f"{COUNTERPOISE.parent}:{os.environ['PATH']}"
+    with (folder / "log").open("w") as log:
+        shell = subprocess.Popen(
+            ["sh", "-c", script],
+            cwd=folder,
+            env={**environment(), "COUNTERPOISE_URL": url, "PATH": path, "XDG_STATE_HOME": str(folder)},
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        try:
+            code = shell.wait()
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(shell.pid, signal.SIGTERM)
+    eventually(lambda: not lives(shell.pid), "the end of what runs in the background")
+    said = (folder / "log").read_text()
+    assert code == 0, said
+    return said
+
+
+def lives(group: int) -> bool:
+    with suppress(ProcessLookupError):
+        os.killpg(group, 0)
+        return True
+    return False

@@ -1,19 +1,13 @@
 """docs/workers.md, done: its files are those of workers/examples, its commands are run as they are printed."""
 
-import os
 import re
 import shutil
-import signal
-import socket
-import subprocess
-import sys
-from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.e2e.processes import environment, eventually, serving
+from tests.e2e.processes import free_port, run_script, serving
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = [file for file in (ROOT / "workers" / "examples").iterdir() if file.is_file()]
@@ -25,12 +19,6 @@ def test_the_page_shows_the_examples_as_they_are() -> None:
     assert {text for kind, text in BLOCKS if kind != "sh"} == {file.read_text() for file in EXAMPLES}
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
 @pytest.mark.timeout(600)  # many processes, on a machine that may be busy
 @pytest.mark.skipif(shutil.which("curl") is None, reason="NO CURL HERE: the commands of docs/workers.md are not tested")
 def test_the_commands_work_as_they_are_printed(tmp_path: Path) -> None:
@@ -39,7 +27,7 @@ def test_the_commands_work_as_they_are_printed(tmp_path: Path) -> None:
     with serving(f"sqlite:///{tmp_path / 'counterpoise.db'}") as (url, _):
         script = "set -eux\n" + "".join(text for kind, text in BLOCKS if kind == "sh")
         script = script.replace("http://127.0.0.1:8000", url).replace("8786", str(free_port()))
-        said = run(script, tmp_path, url)
+        said = run_script(script, tmp_path, url)
         study = httpx.get(f"{url}/studies/beam").json()
         workers = {worker["worker"] for worker in httpx.get(f"{url}/workers").json()["items"]}
         assert study["phase"] == "finished", said
@@ -58,33 +46,3 @@ def test_the_commands_work_as_they_are_printed(tmp_path: Path) -> None:
         }
         assert found == {name: pytest.approx(known[name], rel=1e-4) for name in found}
     assert {job["objective"] for job in failed} <= {"deflection"}  # those that tip over
-
-
-def run(script: str, folder: Path, url: str) -> str:
-    """What it printed. What it left running in the background is ended."""
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    with (folder / "log").open("w") as log:
-        shell = subprocess.Popen(
-            ["sh", "-c", script],
-            cwd=folder,
-            env={**environment(), "COUNTERPOISE_URL": url, "PATH": path, "XDG_STATE_HOME": str(folder)},
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-        try:
-            code = shell.wait()
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(shell.pid, signal.SIGTERM)
-    eventually(lambda: not lives(shell.pid), "the end of what runs in the background")
-    said = (folder / "log").read_text()
-    assert code == 0, said
-    return said
-
-
-def lives(group: int) -> bool:
-    with suppress(ProcessLookupError):
-        os.killpg(group, 0)
-        return True
-    return False
