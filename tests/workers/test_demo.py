@@ -223,3 +223,5 @@ def test_the_verdict_says_no_more_than_was_computed() -> None:
     worse = verdict({"asynchronous": study((10.0, 1.0)), "waits": study((10.0, 2.0))})
     assert "50.0% smaller" in worse
     assert "after" not in worse
+    same = verdict({"asynchronous": study((10.0, 2.0)), "waits": study((10.0, 2.0))})
+    assert "the same" in same

@@ -40,7 +40,7 @@ def compare(found: Findings, crew: Crew, console: Console) -> dict[str, Answer]:
 
 
 def _samples(process: Process) -> str:
-    return (_lines(process) or ["0"])[-1] if process.running() else "done"
+    return next((line for line in reversed(_lines(process)) if line.isdigit()), "0")
 
 
 def _lines(process: Process) -> list[str]:

@@ -10,6 +10,8 @@ from rich.text import Text
 from workers.demo.findings import Findings
 from workers.demo.question import Answer
 
+CAUTION = "One seed shows how it works, not which is better."
+
 
 def write_csv(found: Findings, file: Path) -> None:
     names = [*found.front[0].values, *found.front[0].x] if found.front else []
@@ -68,7 +70,9 @@ def comparison_table(found: Findings, virtual: dict[str, Answer]) -> Table:
         labour = [(str(jobs), shares(busy)[0]) for jobs, busy in zip(answer.jobs, answer.busy, strict=True)]
         row = (f"{answer.seconds:.0f}", f"{answer.hypervolume:.6g}", str(answer.front))
         table.add_row(f"virtual: {mode}", *row, *sum(labour, ()))
-    table.caption = "In virtual time a job takes what it took here on average, and planning nothing."
+    table.caption = (
+        "In virtual time a job takes what it took here on average, planning nothing, and the ratios are known at once."
+    )
     return table
 
 
@@ -76,16 +80,14 @@ def verdict(virtual: dict[str, Answer]) -> str:
     """No more than the two simulations say."""
     asynchronous, waiting = virtual.values()
     change = asynchronous.hypervolume / waiting.hypervolume - 1.0 if waiting.hypervolume else 0.0
-    words = f"With this seed the asynchronous study's hypervolume is {abs(change):.1%} "
-    words += "larger" if change > 0 else "smaller" if change < 0 else "different"
+    if change == 0.0:
+        return f"With this seed the hypervolume is the same had every worker waited for the slowest. {CAUTION}"
+    more = "larger" if change > 0.0 else "smaller"
+    words = f"With this seed the asynchronous study's hypervolume is {abs(change):.1%} {more}"
     words += " than had every worker waited for the slowest"
-    reached = asynchronous.reached(waiting.hypervolume)
-    if reached is None:
-        return f"{words}. One seed shows how it works, not which is better."
-    return (
-        f"{words}; it had the other's final one after {reached:.0f} s of {waiting.seconds:.0f} s."
-        " One seed shows how it works, not which is better."
-    )
+    if (reached := asynchronous.reached(waiting.hypervolume)) is not None:
+        words += f"; it had the other's final one after {reached:.0f} s of {waiting.seconds:.0f} s"
+    return f"{words}. {CAUTION}"
 
 
 def shares(busy: float) -> tuple[str, str]:
