@@ -17,6 +17,7 @@ import structlog
 from sqlalchemy import Row
 
 from app.errors import CounterpoiseError, DatabaseUnusable
+from app.faults import point
 from app.optimizer.models import Map
 from app.service.events import trim
 from app.service.expire import expire, tidy
@@ -90,6 +91,7 @@ def plan_one(database: Database, fit: Map = map) -> bool:
     step = database.write(lambda connection: claim(connection, CLAIM_S))
     if step is None:
         return False
+    point("step.claimed")
     began = time.perf_counter()
     facts = {"study": step.study_id, "kind": step.kind, "objective": step.objective, "number": step.number}
     try:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from app.faults import point
 from app.service.times import iso
 from app.store.database import Database
 from app.store.leasing import Lease, any_ready, lease, open_attempts
@@ -50,7 +51,9 @@ def drained(database: Database, asks: Sequence[Ask]) -> set[str]:
 
 def serve(database: Database, asks: Sequence[Ask], heartbeat_s: float) -> list[list[Job]]:
     """Lease for all of these asks at once; a list of jobs for each, in their order."""
-    return database.write(lambda connection: serve_all(connection, asks, heartbeat_s))
+    shares = database.write(lambda connection: serve_all(connection, asks, heartbeat_s))
+    point("ask.committed")
+    return shares
 
 
 def serve_all(connection: Connection, asks: Sequence[Ask], heartbeat_s: float) -> list[list[Job]]:
@@ -68,6 +71,7 @@ def serve_all(connection: Connection, asks: Sequence[Ask], heartbeat_s: float) -
     open_attempts(
         connection, [(one, workers[ask.worker]["id"]) for ask, share in zip(asks, shares, strict=True) for one in share]
     )
+    point("ask.written")
     return [[_job(connection, one, heartbeat_s) for one in share] for share in shares]
 
 

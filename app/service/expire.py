@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row
 
+from app.faults import point
 from app.service.due import make_due_what_is, may_become_due
 from app.service.tell import failures, limits_of
 from app.service.verdicts import lost
@@ -25,6 +26,7 @@ def expire(database: Database) -> int:
     with database.read() as connection:
         up_s = hearing_since(connection)
         found = overdue(connection, up_s, AT_ONCE) if up_s is not None else []
+    point("expire.found")
     by_study: dict[int, list[int]] = {}
     for job, study in found:
         by_study.setdefault(study, []).append(job)
@@ -58,6 +60,7 @@ def expire_jobs(connection: Connection, study_id: int, ids: list[int]) -> int:
     over = [jobs[job] for job in sorted(still_overdue(connection, ids))]
     ended = _expire_study(connection, study, over)
     count_attempts(connection, dict.fromkeys(ended))
+    point("expire.written")
     return len(ended)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, RowMapping
 
+from app.faults import point
 from app.service.tell import Ended, limits_of, note_ended
 from app.service.times import iso
 from app.service.verdicts import released
@@ -56,6 +57,7 @@ def _revive_all(connection: Connection, leases: Sequence[str]) -> dict[str, Aliv
         mine = [lease for lease in leases if lease in known and known[lease][1] == study]
         answers |= _revive(connection, study, mine, known, revived)
     count_attempts(connection, revived)
+    point("revive.written")
     return answers
 
 

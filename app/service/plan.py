@@ -12,6 +12,7 @@ import numpy as np
 from sqlalchemy import Connection, Row
 from threadpoolctl import threadpool_info
 
+from app.faults import point
 from app.optimizer.arrays import Floats
 from app.optimizer.design import initial_design
 from app.optimizer.ga import next_generation
@@ -164,7 +165,10 @@ def _linear_algebra() -> set[str]:
 
 def commit(database: Database, step: Row[Any], plan: Plan) -> bool:
     """Make the step happen, once: False if the claim was lost or the study is no longer active."""
-    return database.write(lambda connection: _commit(connection, step, plan))
+    point("step.computed")
+    done = database.write(lambda connection: _commit(connection, step, plan))
+    point("step.committed")
+    return done
 
 
 def _commit(connection: Connection, step: Row[Any], plan: Plan) -> bool:
@@ -202,6 +206,7 @@ def _commit(connection: Connection, step: Row[Any], plan: Plan) -> bool:
     elif step.kind != "stream":  # the next generation is due by a tell, never by when a planner happens to commit
         make_due_what_is(connection, find_study_by_id(connection, study.id))
     notify(connection)
+    point("step.written")
     return True
 
 
@@ -239,5 +244,5 @@ def new_samples(spec: Specification, rows: list[Row[Any]], plan: Plan) -> Iterab
     for number, points in sorted(plan.cheap.items()):
         for x in user(points):
             together.setdefault(tuple(x), []).append(rows[number].id)
-    for point, objectives in together.items():
-        yield NewSample(list(point), tuple(objectives), full=False)
+    for where, objectives in together.items():
+        yield NewSample(list(where), tuple(objectives), full=False)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, RowMapping
 
+from app.faults import point
 from app.service.due import make_due_what_is, may_become_due
 from app.service.verdicts import Limits, told_failure, told_value
 from app.store.attempts import owners, read_attempts
@@ -26,12 +27,15 @@ SAID = ("done", "failed", "late", "duplicate")  # outcomes that a worker's own w
 
 
 def tell(database: Database, items: Sequence[Tell]) -> list[Told]:
-    return database.write(lambda connection: tell_all(connection, items))
+    answers = database.write(lambda connection: tell_all(connection, items))
+    point("tell.committed")
+    return answers
 
 
 def tell_all(connection: Connection, items: Sequence[Tell]) -> list[Told]:
     """Settle what can be settled, study by study, in one transaction; answers in the order of the items."""
     known = owners(connection, [item.lease for item in items])
+    point("tell.begun")
     answers: dict[int, Told] = {}
     by_study: dict[int, list[int]] = {}
     ended: Ended = {}
@@ -47,6 +51,7 @@ def tell_all(connection: Connection, items: Sequence[Tell]) -> list[Told]:
             heard = _tell_study(connection, study, [items[index] for index in indices], ended)
             answers.update(zip(indices, heard, strict=True))
     count_attempts(connection, ended)
+    point("tell.written")
     return [answers[index] for index in range(len(items))]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, delete, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from app.faults import point
 from app.store.clock import database_now, new_lease
 from app.store.tables import steps, studies
 
@@ -57,7 +58,9 @@ def claim(connection: Connection, for_s: float) -> Row[Any] | None:
         .values(claim=new_lease(), claim_expires_at=database_now() + for_s)
         .returning(*steps.c)
     )
-    return connection.execute(statement).one_or_none()
+    step = connection.execute(statement).one_or_none()
+    point("claim.written")
+    return step
 
 
 def keep_claim(connection: Connection, step: int, token: str, for_s: float) -> bool:

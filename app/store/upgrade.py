@@ -11,6 +11,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from app.errors import DatabaseBehind
+from app.faults import point
 from app.store.database import Database
 from app.store.tables import metadata
 
@@ -48,6 +49,7 @@ def upgrade(database: Database) -> tuple[str | None, str]:
         before = MigrationContext.configure(connection).get_current_revision()
         _refuse_newer(before)
         command.upgrade(_config(connection), "head")
+        point("upgrade.written")
         return before, head()
 
     return database.migrate(work)

@@ -88,6 +88,7 @@ class Model:
     imported_complete: int = 0
 
     def __post_init__(self) -> None:
+        self._happen("created")
         self._plan_initial()
 
     # What follows from the jobs.
@@ -144,8 +145,9 @@ class Model:
 
     def tell(self, words: Sequence[Word]) -> list[int]:
         """The status of each item. A second word on a job is heard after the first words on all."""
-        answers: dict[int, int] = {}
-        left = list(range(len(words)))
+        issued = {lease: attempt.job for lease, attempt in self.attempts.items()}
+        answers = {index: 404 for index, word in enumerate(words) if issued.get(word.lease) != word.job}
+        left = [index for index in range(len(words)) if index not in answers]
         while left:
             heard: set[int] = set()
             for index in list(left):
@@ -156,10 +158,7 @@ class Model:
         return [answers[index] for index in range(len(words))]
 
     def _hear(self, word: Word) -> int:
-        attempt = self.attempts.get(word.lease)
-        if attempt is None or attempt.job != word.job:
-            return 404
-        job = self.jobs[word.job]
+        attempt, job = self.attempts[word.lease], self.jobs[word.job]
         if attempt.outcome in ("done", "failed", "late", "duplicate"):
             same = (word.value, word.failure, word.also) == (attempt.value, attempt.failure, attempt.also)
             return 200 if same else 409
@@ -264,15 +263,15 @@ class Model:
             self.active = active
             self._happen("resumed" if active else "paused")
 
-    def _happen(self, kind: str) -> None:
-        self.log.append((kind, None, None, None, None))
+    def _happen(self, *kinds: str) -> None:
+        self.log += [(kind, None, None, None, None) for kind in kinds]
 
     def stop(self, cancel: bool) -> None:
         self.cancel = cancel
         if self.phase != "finished":
             self.due.clear()
             self._supersede(job for job in self.jobs.values() if job.state == "ready")
-            self._happen("stopped")
+            self._happen("stopped", "finished")
             self.phase, self.stopped = "finished", True
 
     def extend(self, budget: int) -> bool:
@@ -293,6 +292,8 @@ class Model:
         failed = [job for job in self.jobs.values() if job.state == "failed" and job.objective in objectives]
         for job in failed:
             job.state, job.errors, job.losses = "ready", 0, 0
+        if failed:
+            self._happen("retried")
         return len(failed)
 
     # Steps.
@@ -301,6 +302,7 @@ class Model:
         self.due = {step: size for step, size in self.due.items() if step[0] != "initial"}
         number = sum(step[0] == "initial" for step in self.done)
         self.due["initial", -1, number] = max(self.rules.initial - self.imported_complete, 0)
+        self._happen("step_due")
 
     def _see_what_is_due(self) -> None:
         if self.phase == "finished" or any(step[0] != "stream" for step in self.due):
@@ -308,10 +310,12 @@ class Model:
         if len(self.settled) == len(self.planned):
             size = min(self.rules.batch, self.budget - len(self.planned))
             if size > 0:
+                self._happen(*(["phase"] if self.phase == "initial" else []), "step_due")
                 self.phase = "search"
                 self.due = {("search", -1, self.step + 1): size}
             else:
                 self.due["closing", -1, self.budget] = 0
+                self._happen("step_due")
         elif self.phase == "initial":
             self._see_which_streams_are_due()
 
@@ -328,6 +332,7 @@ class Model:
             size = min(LAMBDA, n * ratio - len(mine))
             if len(waited) <= last // 2 and size > 0:
                 self.due["stream", position, generation + 1] = size
+                self._happen("step_due")
 
     def commit(self, step: Step) -> int:
         """A planner's step happens; answers how many samples it proposes, before they are added."""
@@ -343,6 +348,7 @@ class Model:
             self.step = number
         if ends:
             self.phase = "finished"
+            self._happen("finished")
         return size
 
     def add(self, samples: Mapping[int, Sample], jobs: Mapping[int, Job], step: Step) -> None:

@@ -1,0 +1,17 @@
+from collections.abc import Iterator
+
+import pytest
+
+from tests.reliability.elsewhere import Faults, killing
+
+
+@pytest.fixture(scope="session")
+def all_faults(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faults]:
+    with killing(tmp_path_factory.mktemp("faults")) as faults:
+        yield faults
+
+
+@pytest.fixture
+def faults(all_faults: Faults) -> Iterator[Faults]:
+    yield all_faults
+    all_faults.clear()
