@@ -1,13 +1,15 @@
 """A server and a planner in this process: there at once, and light beside many workers."""
 
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 import uvicorn
 
-from app.main import bind, create_app
-from app.planner import keep_house, plan_one
+from app.main import Server, bind, create_app
+from app.planner import plan_one
+from app.service.expire import expire, tidy
 from app.settings import load_settings
 from app.store.database import Database
 from tests.e2e.processes import eventually
@@ -17,14 +19,14 @@ from tests.e2e.processes import eventually
 def serving_here(database_url: str) -> Iterator[str]:
     """Answers the URL."""
     with bind("127.0.0.1", 0) as listener, planning_here(database_url):
-        server = uvicorn.Server(uvicorn.Config(create_app(load_settings(database_url=database_url)), log_config=None))
+        server = Server(uvicorn.Config(create_app(load_settings(database_url=database_url)), log_config=None))
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         eventually(lambda: server.started, "the server")
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
-            server.force_exit = server.should_exit = True  # workers need not have left
+            server.handle_exit(signal.SIGTERM, None)  # those who wait are answered
             thread.join()
 
 
@@ -38,7 +40,12 @@ def planning_here(database_url: str) -> Iterator[None]:
                 if not plan_one(database):
                     over.wait(0.05)
 
-        threads = [threading.Thread(target=plan), threading.Thread(target=keep_house, args=(database, over))]
+        def keep_house() -> None:
+            while not over.wait(1.0):
+                tidy(database)
+                expire(database)
+
+        threads = [threading.Thread(target=plan), threading.Thread(target=keep_house)]
         for thread in threads:
             thread.start()
         try:

@@ -1,6 +1,5 @@
 """Real workers, real servers: killed, stopped, cut off; nothing is lost and nothing left behind."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typer.testing import CliRunner
 
 from counterpoise import Client
 from counterpoise.cli import app
+from counterpoise.wire.views import JobView
 from tests.e2e.processes import COUNTERPOISE, PATIENCE_S, children, environment, eventually, running, serving
 from tests.workers.here import planning_here, serving_here
 from tests.workers.proxy import bad_link
@@ -80,46 +80,36 @@ def right(client: Client) -> bool:
     return all(each.values == {"mass": each.x["span"], "drag": each.x["span"] ** 2} for each in client.samples("beam"))
 
 
-def test_a_server_that_is_killed_while_a_worker_evaluates_gets_the_value_later(database_url: str, gate: Path) -> None:
+def test_results_outlive_a_killed_server_and_a_killed_worker(database_url: str, gate: Path) -> None:
     with ExitStack() as stack:
         stack.enter_context(planning_here(database_url))
         url, server = stack.enter_context(serving(database_url, "--no-planner"))
-        with Client(url, retry_s=PATIENCE_S) as client:
-            client.create_study(SPEC)
-            process, log = stack.enter_context(working(url, gate, "--until-finished", mass="slow", drag="quick"))
-            eventually(lambda: (gate / "begun").exists(), "the evaluation")
-            server.kill()
-            server.wait()
-            (gate / "open").touch()
-            eventually(lambda: kept(gate), "the result on disk")
-            stack.enter_context(serving(database_url, "--no-planner", port=int(url.rpartition(":")[2])))
-            finish(process, log)
-            assert right(client)
-            assert {job.attempts for job in client.jobs("beam")} == {1}
-    assert kept(gate) == []
+        client = stack.enter_context(Client(url, retry_s=PATIENCE_S))
+        client.create_study(SPEC)
+        options = ("--max-jobs", "1", "--grace-s", "600")
+        lives, log = stack.enter_context(working(url, gate / "a", *options, mass="slow"))
+        dies, _ = stack.enter_context(working(url, gate / "b", *options, drag="slow"))
+        eventually(lambda: len(list(gate.glob("begun-*"))) == 2, "both evaluations")
+        server.kill()
+        server.wait()
+        (gate / "open").touch()
+        eventually(lambda: kept(gate / "a") and kept(gate / "b"), "the results on disk")
+        dies.kill()
+        dies.wait()
+        stack.enter_context(serving(database_url, "--no-planner", port=int(url.rpartition(":")[2])))
+        finish(lives, log)
+        # The other result is told by another worker with the same spool, whatever that itself evaluates.
+        stack.enter_context(working(url, gate / "b", mass="span"))
+        eventually(lambda: len(done(client, "drag")) == 1, "the dead worker's result")
+        eventually(lambda: len(done(client, "mass")) == 2, "the other job")
+        samples = {each.sample: each for each in client.samples("beam")}
+        for job in client.jobs("beam", state="done"):
+            assert (job.value, job.attempts) == (samples[job.sample].x["span"], 1)
+    assert kept(gate / "a") + kept(gate / "b") == []
 
 
-def test_a_result_outlives_server_and_worker(database_url: str, gate: Path) -> None:
-    with ExitStack() as stack:
-        stack.enter_context(planning_here(database_url))
-        url, server = stack.enter_context(serving(database_url, "--no-planner"))
-        with Client(url, retry_s=PATIENCE_S) as client:
-            client.create_study(SPEC)
-            process, _ = stack.enter_context(working(url, gate, mass="slow"))
-            eventually(lambda: (gate / "begun").exists(), "the evaluation")
-            server.kill()
-            server.wait()
-            (gate / "open").touch()
-            (file,) = eventually(lambda: kept(gate), "the result on disk")
-            process.kill()
-            process.wait()
-            said = json.loads(file.read_text())
-            stack.enter_context(serving(database_url, "--no-planner", port=int(url.rpartition(":")[2])))
-            # Another worker with the same spool, which itself evaluates something else.
-            stack.enter_context(working(url, gate, drag="quick"))
-            eventually(lambda: [job for job in client.jobs("beam", objective="mass") if job.state == "done"], "it")
-            (job,) = (job for job in client.jobs("beam", objective="mass") if job.state == "done")
-            assert (job.job, job.value) == (said["job"], said["value"])
+def done(client: Client, objective: str) -> list[JobView]:
+    return list(client.jobs("beam", objective=objective, state="done"))
 
 
 def test_a_killed_workers_job_goes_to_another_and_leaves_no_process(
@@ -214,7 +204,7 @@ def test_stop_with_cancel_ends_what_runs(database_url: str, tmp_path: Path, monk
 
 def test_sigterm_once_finishes_what_runs(database_url: str, gate: Path) -> None:
     with beam(database_url) as client, working(client.url, gate, mass="slow") as (process, log):
-        eventually(lambda: (gate / "begun").exists(), "the evaluation")
+        eventually(lambda: list(gate.glob("begun-*")), "the evaluation")
         process.send_signal(signal.SIGTERM)
         eventually(lambda: "finishing what runs" in log.read_text(), "the signal to be heard")
         (gate / "open").touch()
@@ -226,7 +216,7 @@ def test_sigterm_once_finishes_what_runs(database_url: str, gate: Path) -> None:
 def test_sigterm_gives_back_what_does_not_end(database_url: str, gate: Path, times: int) -> None:
     grace = "0.5" if times == 1 else "600"
     with beam(database_url) as client, working(client.url, gate, "--grace-s", grace, mass="slow") as (process, log):
-        eventually(lambda: (gate / "begun").exists(), "the evaluation")
+        eventually(lambda: list(gate.glob("begun-*")), "the evaluation")
         family = children(process.pid)
         for _ in range(times):
             process.send_signal(signal.SIGTERM)
