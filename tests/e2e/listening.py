@@ -14,7 +14,7 @@ async def listen(url: str, path: str, last_id: str | None = None) -> AsyncGenera
     place = urlsplit(url)
     reader, writer = await asyncio.open_connection(place.hostname, place.port)
     resume = f"Last-Event-ID: {last_id}\r\n" if last_id else ""
-    writer.write(f"GET {path} HTTP/1.1\r\nHost: test\r\n{resume}Connection: close\r\n\r\n".encode())
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: {place.netloc}\r\n{resume}Connection: close\r\n\r\n".encode())
     try:
         head = await reader.readuntil(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 200"), head

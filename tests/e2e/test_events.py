@@ -30,7 +30,7 @@ NAMES = ("plate", "wing")
 
 
 def spec(name: str) -> Any:
-    return parse_specification({**SPEC, "name": name})
+    return parse_specification({**SPEC, "name": name, "budget": 8})
 
 
 def test_nothing_is_lost_or_doubled_by_listeners_that_come_and_go(
