@@ -99,9 +99,11 @@ class Client:
             return self._get(Told, "POST", "/tell", _body(said), safe=True)
         return [told for part in _parts(said, MOST_TELLS) for told in self._tell_list(part)]
 
-    def heartbeat(self, leases: Sequence[str]) -> list[Alive]:
-        parts = _parts(leases, MOST_LEASES)
-        return [alive for part in parts for alive in self._post(HeartbeatAnswer, "/heartbeat", leases=part).leases]
+    def heartbeat(self, leases: Sequence[str], *, answer_s: float = ANSWER_S) -> list[Alive]:
+        """New deadlines, and what to cancel. One that is not answered in `answer_s` is better said again."""
+        bodies = [{"leases": part} for part in _parts(leases, MOST_LEASES)]
+        answers = (self._get(HeartbeatAnswer, "POST", "/heartbeat", b, safe=True, answer_s=answer_s) for b in bodies)
+        return [alive for answer in answers for alive in answer.leases]
 
     def release(self, leases: Sequence[str]) -> list[str]:
         """Give jobs back; answers those leases that were current."""

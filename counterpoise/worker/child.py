@@ -22,12 +22,12 @@ from counterpoise.worker.returned import Infeasible, Infrastructure, numbers_of
 
 TAIL = 4000
 MAIN = "__counterpoise_main__"
-inside = False  # this process is one that evaluates
+inside = 0  # the number of this process, if it is one that evaluates
 
 
 def main() -> None:
     global inside
-    inside = True
+    inside = os.getpid()
     incoming, outgoing = (int(number) for number in sys.argv[1:3])
     sys.argv[1:] = []
     for number in (incoming, outgoing):
@@ -41,6 +41,8 @@ def main() -> None:
             said = json.loads(line)
             answer = evaluate(functions[said["objective"]], said) if functions else load(said, functions)
             _flush()
+            if is_copy():
+                os._exit(0)
             answers.write(json.dumps(answer) + "\n")
             answers.flush()
 
@@ -86,9 +88,16 @@ def evaluate(function: Callable[..., Any], said: dict[str, Any]) -> dict[str, An
         answer = {"raised": "infeasible", "words": describe(error)}
     except Infrastructure as error:
         answer = {"raised": "infrastructure", "words": describe(error)}
-    except BaseException as error:  # noqa: BLE001  a simulation's SystemExit is its failure, not this process's end
+    except BaseException as error:  # a simulation's SystemExit is its failure, not this process's end
+        if is_copy():
+            raise
         answer = {"raised": "error", "words": describe(error)}
     return answer | {"duration_s": time.monotonic() - began}
+
+
+def is_copy() -> bool:
+    """Made by the function with os.fork, and came back from it: to answer is for the original alone."""
+    return inside not in (0, os.getpid())
 
 
 def _job(said: dict[str, Any]) -> Any:

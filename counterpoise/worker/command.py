@@ -39,6 +39,8 @@ class CommandEvaluator:
 
     def check(self) -> None:
         program, *arguments = self._command
+        if "/" in program and Path(program).is_file() and not os.access(program, os.X_OK):
+            raise CommandUnusable(f"{program} is not executable; say: chmod +x {program}")
         if shutil.which(program) is None:
             raise CommandUnusable(f"there is no command {program!r}; give its path, or a name that is in PATH")
         for name in re.findall(r"\{([a-z_]+)\}", " ".join(arguments)):
@@ -74,8 +76,15 @@ class CommandEvaluator:
 def resolve(command: Sequence[str]) -> list[str]:
     """The command as it must be said in other folders: files of this one become absolute."""
     program, *arguments = command
-    found = [str(Path(part).absolute()) if Path(part).is_file() else part for part in arguments]
+    found = [str(Path(part).absolute()) if _is_file(part) else part for part in arguments]
     return [str(Path(program).absolute()) if "/" in program else program, *found]
+
+
+def _is_file(argument: str) -> bool:
+    try:
+        return Path(argument).is_file()
+    except OSError:  # too long for a name: a script after `sh -c`, say
+        return False
 
 
 def supervise(command: list[str], folder: JobFolder) -> "subprocess.Popen[bytes]":

@@ -9,6 +9,8 @@ from counterpoise.connection import pause_s
 from counterpoise.worker.held import Held
 from counterpoise.worker.log import Log
 
+LEAST_S = 5.0  # for an answer
+
 
 class Heart:
     def __init__(self, client: Client, held: Callable[[], Sequence[Held]], log: Log) -> None:
@@ -39,16 +41,16 @@ class Heart:
                 self._changed.wait()
                 beat_at, tried = time.monotonic(), 0
             elif not self._changed.wait(max(0.0, beat_at + (min(pause, every) if tried else every) - time.monotonic())):
-                tried = self._beat(held, tried)
+                tried = self._beat(held, tried, max(every, LEAST_S))
                 pause = pause_s(tried)
                 beat_at = time.monotonic()
             self._changed.clear()
 
-    def _beat(self, held: Sequence[Held], tried: int) -> int:
-        """Answers how often it failed in a row."""
+    def _beat(self, held: Sequence[Held], tried: int, answer_s: float) -> int:
+        """Answers how often it failed in a row. One that is lost on its way leaves time for another in the lease."""
         by_lease = {each.job.lease: each for each in held}
         try:
-            answers = self._client.heartbeat(list(by_lease))
+            answers = self._client.heartbeat(list(by_lease), answer_s=answer_s)
         except Exception as error:  # noqa: BLE001  whatever it is, the next one must come
             if tried == 0:
                 self._log.warning(f"no sign of life could be given: {error}", jobs=len(held))

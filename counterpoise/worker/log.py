@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TextIO
@@ -27,8 +28,9 @@ class Log:
             line = (
                 f"{now.astimezone():%H:%M:%S} {'! ' if level == 'warning' else ''}{event}{'  ' if words else ''}{words}"
             )
-        self.stream.write(line + "\n")  # at once, as threads share it
-        self.stream.flush()
+        with suppress(OSError, ValueError):  # a full disk or a closed terminal must not stop the work
+            self.stream.write(line + "\n")  # at once, as threads share it
+            self.stream.flush()
 
 
 def _shown(value: Any) -> str:

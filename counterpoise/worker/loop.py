@@ -13,7 +13,7 @@ from counterpoise.client import Client
 from counterpoise.connection import pause_s
 from counterpoise.errors import RequestFailed, ServerAway
 from counterpoise.wire.work import Ask, Asked, Failure, Job, Tell
-from counterpoise.worker.evaluator import Evaluator, Outcome
+from counterpoise.worker.evaluator import Evaluator, Outcome, failed
 from counterpoise.worker.heart import Heart
 from counterpoise.worker.held import Held
 from counterpoise.worker.log import Log
@@ -213,7 +213,10 @@ class Loop:
 
     def _work(self, slot: int) -> None:
         while (held := self._queues[slot].get()) is not None:
-            outcome = held.evaluate(self._evaluators[held.job.objective], slot)
+            try:
+                outcome = held.evaluate(self._evaluators[held.job.objective], slot)
+            except Exception as error:  # noqa: BLE001  whatever it is, the slot must go on and the job not wait for it
+                outcome = failed("infrastructure", f"the evaluation cannot be followed: {error!r}")
             self._report(held, outcome)
             with self._changed:
                 del self._held[slot]

@@ -22,6 +22,7 @@ from counterpoise.wire.work import Tell
 
 REFUSED = "refused"
 LOCK = "lock"
+FOLDER = re.compile(r"\d+-[0-9a-f]{8}")  # of a process; other folders are somebody else's, and left alone
 
 
 def default_spool(url: str) -> Path:
@@ -63,11 +64,9 @@ class Spool:
     def adopt(self) -> list[tuple[Path, Tell]]:
         """What processes that are gone have left behind; it is this one's from now on."""
         found: list[tuple[Path, Tell]] = []
-        with contextlib.suppress(OSError):  # looked at again later
-            for folder in sorted(self.root.iterdir()):
-                ours = folder in (self._own, self.root / REFUSED) or folder.name.startswith(".")
-                if folder.is_dir() and not ours:
-                    found += self._adopt_folder(folder)
+        for folder in self._others():
+            with contextlib.suppress(OSError):  # looked at again later; the others need not wait for it
+                found += self._adopt_folder(folder)
         return found
 
     def close(self) -> None:
@@ -94,6 +93,12 @@ class Spool:
             _sync(self.root)
             self._lock = lock
 
+    def _others(self) -> list[Path]:
+        try:
+            return sorted(each for each in self.root.iterdir() if FOLDER.fullmatch(each.name) and each != self._own)
+        except OSError:
+            return []
+
     def _adopt_folder(self, folder: Path) -> Iterator[tuple[Path, Tell]]:
         lock = _locked(folder)
         if lock is None:  # its owner lives
@@ -110,7 +115,7 @@ class Spool:
                 file.rename(self._own / file.name)
                 yield self._own / file.name, said
             _sync(self._own)
-            for rest in folder.iterdir():
+            for rest in (*folder.glob("*.draft"), folder / LOCK):
                 rest.unlink()
             folder.rmdir()
         finally:

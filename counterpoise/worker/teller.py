@@ -8,13 +8,13 @@ from pathlib import Path
 
 from counterpoise.client import Client
 from counterpoise.connection import pause_s
-from counterpoise.errors import RequestFailed, ServerAway
+from counterpoise.errors import Refused, RequestFailed, ServerAway
 from counterpoise.wire.work import MOST_TELLS, Tell, Told
 from counterpoise.worker.log import Log
 from counterpoise.worker.spool import Spool
 
 ADOPT_EVERY_S = 30.0
-NEVER = (404, 409, 413, 422)  # the server will not take it, however often it is told
+NEVER = (413, 422)  # the server will not take it, however often it is told; a proxy, or another route, may say others
 
 
 @dataclass(eq=False, slots=True)
@@ -104,7 +104,7 @@ class Teller:
         try:
             told = self._client.tell([kept.said for kept in batch])
         except RequestFailed as error:
-            if len(batch) == 1 and error.status in NEVER:
+            if len(batch) == 1 and error.status in NEVER and isinstance(error, Refused):
                 told = [Told(job=batch[0].said.job, status=error.status, detail=error.detail)]
             elif len(batch) == 1 or isinstance(error, ServerAway) or error.status in (None, 401, 403):
                 raise

@@ -28,6 +28,7 @@ class FakeServer:
     told: dict[int, dict[str, Any]] = field(default_factory=dict)
     tells: list[list[int]] = field(default_factory=list)  # jobs of each request
     beats: list[list[str]] = field(default_factory=list)
+    patience: list[float] = field(default_factory=list)  # of heartbeats
     released: list[str] = field(default_factory=list)
     statuses: dict[str, int] = field(default_factory=dict)  # path: what to answer instead
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -56,6 +57,7 @@ class FakeServer:
                 answer = self.tell(body)
             elif path == "/heartbeat":
                 self.beats.append(body["leases"])
+                self.patience.append(request.extensions["timeout"]["read"])
                 answer = {"leases": [self.alive(lease) for lease in body["leases"]]}
             else:
                 self.released += body["leases"]

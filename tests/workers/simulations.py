@@ -81,5 +81,14 @@ def slow(x: dict[str, float]) -> float:
     return x["span"]
 
 
+def forks(x: dict[str, float]) -> float:
+    """The copy ends as copies usually do, or comes back by mistake."""
+    if (copy := os.fork()) == 0:
+        sys.exit(7)
+    if os.fork() == 0:
+        return -1.0
+    return float(os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]))
+
+
 def process(x: dict[str, float]) -> float:
     return float(os.getpid())

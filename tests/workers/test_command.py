@@ -142,12 +142,16 @@ def test_files_of_the_workers_folder_are_found_in_the_jobs_folder(
     monkeypatch.chdir(tmp_path)
     assert run(tmp_path, "./crash.sh").value == 4.0
     assert run(tmp_path, "sh", "crash.sh").value == 4.0
+    assert run(tmp_path, "sh", "-c", f"echo 4 # {'and so on ' * 100}").value == 4.0  # no name of a file is so long
     assert (tmp_path / "work/pwd").read_text().startswith(str(tmp_path / "work/wing-drag-17-2-"))
 
 
 def test_what_cannot_work_is_said_before_any_job(tmp_path: Path) -> None:
     with pytest.raises(CommandUnusable, match="there is no command 'no-such-solver'; give its path"):
         CommandEvaluator(["no-such-solver"], tmp_path).check()
+    (tmp_path / "crash.sh").write_text("#!/bin/sh\n")
+    with pytest.raises(CommandUnusable, match=r"crash.sh is not executable; say: chmod \+x "):
+        CommandEvaluator([str(tmp_path / "crash.sh")], tmp_path).check()
     with pytest.raises(CommandUnusable, match="there is no placeholder 'result'; did you mean 'results'"):
         CommandEvaluator(["sh", "{result}"], tmp_path).check()
     (tmp_path / "file").touch()

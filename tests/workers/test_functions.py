@@ -18,7 +18,7 @@ from tests.e2e.processes import PATIENCE_S, children, eventually
 from tests.workers.jobs import JOB
 
 KINDS = ["infeasible", "infrastructure", "raises", "leaves", "segfault", "exits"]
-NAMES = ["quick", "several", "knows_its_job", "hangs", "talks", "process", *KINDS]
+NAMES = ["quick", "several", "knows_its_job", "hangs", "talks", "process", "forks", *KINDS]
 
 
 def job(objective: str) -> Job:
@@ -89,6 +89,10 @@ def test_only_the_last_of_much_output_is_kept_and_none_of_another_job(evaluator:
 
 def test_one_process_serves_job_after_job(evaluator: FunctionEvaluator) -> None:
     assert run(evaluator, "process").value == run(evaluator, "process").value
+
+
+def test_a_function_that_forks_answers_once(evaluator: FunctionEvaluator) -> None:
+    assert [run(evaluator, name).value for name in ("forks", "quick", "forks", "quick")] == [7.0, 6.25, 7.0, 6.25]
 
 
 def test_slots_do_not_wait_for_each_other(evaluator: FunctionEvaluator) -> None:

@@ -173,6 +173,38 @@ def test_an_evaluation_that_cannot_be_started_is_the_nodes_fault(play: Play) -> 
     assert "no more processes" in told["failure"]["message"]
 
 
+def test_an_evaluation_that_cannot_be_followed_fails_its_job_and_no_more(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Gate, timeout_s: float | None) -> Outcome | None:
+        raise ValueError("no JSON")
+
+    monkeypatch.setattr(Gate, "wait", broken)
+    server = FakeServer(finished=True)
+    server.add(2)
+    with play(server, until_finished=True) as scene:
+        scene.ended()
+    assert [server.told[job]["failure"]["kind"] for job in (1, 2)] == ["infrastructure"] * 2
+    assert "ValueError('no JSON')" in server.told[1]["failure"]["message"]
+
+
+def test_a_log_that_takes_nothing_more_costs_no_result(play: Play) -> None:
+    server = FakeServer(finished=True)
+    server.add(2)
+    with play(server, Gates(open=True), until_finished=True) as scene:
+        scene.log.close()
+        scene.ended()
+    assert sorted(server.told) == [1, 2]
+
+
+def test_a_heartbeat_is_not_waited_for_longer_than_a_lease_lasts(play: Play) -> None:
+    server = FakeServer(heartbeat_s=0.05)
+    server.add(1)
+    with play(server):
+        eventually(lambda: server.patience, "a heartbeat")
+    assert set(server.patience) == {5.0}
+
+
 def test_an_outcome_that_cannot_be_told_fails_its_job_and_no_more(play: Play) -> None:
     server = FakeServer()
     server.add(2)

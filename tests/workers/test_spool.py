@@ -163,6 +163,46 @@ def test_what_is_no_result_is_set_aside(tmp_path: Path) -> None:
     assert files(tmp_path) == [f"refused/{file.name}"]
 
 
+def test_what_is_not_of_a_worker_is_left_alone(tmp_path: Path) -> None:
+    """A spool may be chosen badly: a project's folder, the root of a disk."""
+    left_behind(tmp_path, 1)
+    for name in ("src", "lost+found", "2026-01-run"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run-1.json").write_text("{}")
+    with_more = next(tmp_path.glob("*/lock")).parent
+    (with_more / "notes.txt").write_text("mine")
+    spool = Spool(tmp_path)
+    assert [each.job for _, each in spool.adopt()] == [1]
+    spool.close()
+    assert (with_more / "notes.txt").read_text() == "mine"
+    assert sorted(str(file.parent.name) for file in tmp_path.rglob("run-1.json")) == [
+        "2026-01-run",
+        "lost+found",
+        "src",
+    ]
+    assert not list(tmp_path.rglob("src/lock"))
+
+
+def test_a_folder_that_cannot_be_adopted_holds_up_no_other(tmp_path: Path) -> None:
+    left_behind(tmp_path, 1)
+    (tmp_path / "0-00000000" / "lock").mkdir(parents=True)
+    (tmp_path / "1-00000000").write_text("not a folder")
+    assert [each.job for _, each in Spool(tmp_path).adopt()] == [1]
+
+
+@pytest.mark.parametrize("status", [404, 409, 422])
+def test_what_a_proxy_says_is_not_the_servers_word(
+    server: FakeServer, teller: Teller, tmp_path: Path, status: int
+) -> None:
+    server.statuses = {"/tell": status}
+    teller.submit(said(1))
+    teller.start()
+    eventually(lambda: "results wait to be told" in (tmp_path / "log").read_text(), "the answer")
+    server.statuses = {}
+    assert teller.flush(PATIENCE_S) == 0
+    assert sorted(server.told) == [1]
+
+
 def test_every_user_and_server_has_a_spool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     one, other = default_spool("https://me:secret@server:8000/a"), default_spool("https://server:8000/b")
