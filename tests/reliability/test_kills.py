@@ -100,6 +100,7 @@ def test_an_upgrade_that_is_killed_leaves_the_database_as_it_was(empty_url: str,
         database.close()
 
 
+@pytest.mark.timeout(600)  # on a loaded machine
 def test_a_study_whose_steps_and_tells_are_all_killed_is_the_undisturbed_study(
     database: Database, faults: Faults, tmp_path: Path
 ) -> None:

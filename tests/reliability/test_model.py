@@ -619,6 +619,7 @@ def run(database: Database, examples: int, length: int, *, derandomize: bool) ->
     run_state_machine_as_test(type("Here", (Machine,), {"url": database.url}), settings=how)
 
 
+@pytest.mark.timeout(600)  # on a loaded machine
 def test_a_study_is_what_the_model_says_after_whatever_happens(database: Database) -> None:
     run(database, examples=12, length=50, derandomize=True)
 
