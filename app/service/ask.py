@@ -178,10 +178,12 @@ def _reason(ask: Ask, queues: Sequence[Queue], known: Sequence[str]) -> tuple[An
         first, own = ask.objectives[0], {queue.objective for queue in queues}
         where = ", ".join(sorted({queue.study_name for queue in queues})[:10])
         return "no_such_objective", f"objective {first!r} has no jobs of its own in {where}{did_you_mean(first, own)}"
-    if all(queue.phase == "finished" and queue.open == 0 for queue in named):
+    unfinished = [queue for queue in named if queue.phase != "finished" or queue.open > 0]
+    if not unfinished:
         return "finished", "the study is finished"
-    if all(queue.state == "paused" for queue in named):
+    active = [queue for queue in unfinished if queue.state != "paused"]
+    if not active:
         return "paused", "the study is paused; resume it to go on"
-    if any(queue.open > 0 for queue in named):
+    if any(queue.open > 0 for queue in active):
         return "all_leased", "all jobs are with workers, or back off after a failure"
     return "planning", "the next jobs are being planned, or wait for values of other objectives"

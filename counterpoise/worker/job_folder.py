@@ -32,8 +32,12 @@ class JobFolder:
         prefix = f"{job.study}-{job.objective}-{job.sample}-{job.attempt}-"
         work_dir.mkdir(parents=True, exist_ok=True)
         folder = cls(Path(tempfile.mkdtemp(prefix=prefix, dir=work_dir)), job)
-        (folder.path / PARAMS).write_text(json.dumps(job.x))
-        (folder.path / PARAMS_TXT).write_text("".join(f"{name} {value!r}\n" for name, value in job.x.items()))
+        try:
+            (folder.path / PARAMS).write_text(json.dumps(job.x))
+            (folder.path / PARAMS_TXT).write_text("".join(f"{name} {value!r}\n" for name, value in job.x.items()))
+        except OSError:  # a full disk has no use for half a folder
+            folder.remove()
+            raise
         return folder
 
     def fill_in(self, command: list[str]) -> list[str]:

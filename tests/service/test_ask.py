@@ -114,5 +114,15 @@ def test_an_empty_answer_says_paused_planning_and_finished(lab: Lab) -> None:
     assert explain(lab.database, asking(objectives=("mass",))).reason == "finished"
 
 
+def test_of_several_studies_those_that_go_on_give_the_reason(lab: Lab, database: Database) -> None:
+    both = asking(studies=("wing", "car"))
+    other = Lab(database, name="car")
+    pause(database, "wing")  # its jobs are ready, but with nobody
+    assert explain(database, both).reason == "planning"
+    stop(database, "car", cancel_running=False)
+    assert other.view().phase == "finished"
+    assert explain(database, both).reason == "paused"
+
+
 def test_without_any_study_the_reason_is_that(database: Database) -> None:
     assert explain(database, asking(studies=("*",))).reason == "no_studies"

@@ -159,6 +159,16 @@ def test_what_cannot_work_is_said_before_any_job(tmp_path: Path) -> None:
         CommandEvaluator(["sh"], tmp_path / "file").check()
 
 
+def test_a_full_disk_is_the_nodes_fault_and_keeps_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    kind, message = failure(sh(tmp_path, "echo 1"))
+    assert (kind, "No space left on device" in message) == ("infrastructure", True)
+    assert list((tmp_path / "work").iterdir()) == []
+
+
 def test_what_cannot_be_started_does_not_count_against_the_simulation(tmp_path: Path) -> None:
     kind, message = failure(sh(tmp_path, "echo {x.spam}"))
     assert kind == "infrastructure"
