@@ -22,6 +22,7 @@ from counterpoise.worker.teller import Teller
 
 MOST_JOBS = 256  # of one ask
 RELEASE_S = 5.0  # a server that does not answer now lets the leases expire
+LONGEST_REST_S = 60.0  # of a slot that loses job after job
 SLOT_S = 35.0  # for evaluators that were told to end what they run
 
 
@@ -206,18 +207,23 @@ class Loop:
 
     def _rest(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
-        while not self._stops and (left := deadline - time.monotonic()) > 0:
+        while not (self._stops or self._asks_over) and (left := deadline - time.monotonic()) > 0:
             time.sleep(min(left, 0.2))
 
     # evaluating
 
     def _work(self, slot: int) -> None:
+        losses = 0
         while (held := self._queues[slot].get()) is not None:
             try:
                 outcome = held.evaluate(self._evaluators[held.job.objective], slot)
             except Exception as error:  # noqa: BLE001  whatever it is, the slot must go on and the job not wait for it
                 outcome = failed("infrastructure", f"the evaluation cannot be followed: {error!r}")
             self._report(held, outcome)
+            lost = outcome.failure is not None and outcome.failure.kind == "infrastructure"
+            losses = losses + 1 if lost else 0
+            if lost:  # a node that can evaluate nothing must not use up the patience of every job
+                self._rest(min(2.0 ** min(losses, 10), LONGEST_REST_S))
             with self._changed:
                 del self._held[slot]
                 self._changed.notify_all()

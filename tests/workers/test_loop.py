@@ -78,6 +78,7 @@ class Scene:
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("counterpoise.worker.loop.LONGEST_REST_S", 0.02)
     for module in ("teller", "loop", "heart"):
         monkeypatch.setattr(f"counterpoise.worker.{module}.pause_s", lambda _tried: 0.02)
 
@@ -171,6 +172,28 @@ def test_an_evaluation_that_cannot_be_started_is_the_nodes_fault(play: Play) -> 
         told = eventually(lambda: server.told.get(1), "the tell")
     assert told["failure"]["kind"] == "infrastructure"
     assert "no more processes" in told["failure"]["message"]
+
+
+def test_a_slot_that_loses_its_jobs_rests_longer_each_time_until_one_succeeds(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rests: list[float] = []
+    monkeypatch.setattr("counterpoise.worker.loop.LONGEST_REST_S", 6.0)
+    monkeypatch.setattr(Loop, "_rest", lambda _self, seconds: rests.append(seconds))
+    gates = Gates(fault=OSError("no licence"))
+    server = FakeServer()
+    server.add(3)
+    with play(server, gates) as scene:
+        eventually(lambda: len(server.told) == 3, "three losses")
+        gates.fault = None
+        server.add(1)
+        eventually(lambda: scene.gates.started, "an evaluation")
+        scene.gates.started[0].over.set()
+        eventually(lambda: len(server.told) == 4, "a value")
+        gates.fault = OSError("no licence")
+        server.add(1)
+        eventually(lambda: len(server.told) == 5, "one more loss")
+        eventually(lambda: [each for each in rests if each > 1.0] == [2.0, 4.0, 6.0, 2.0], "its rest")
 
 
 def test_an_evaluation_that_cannot_be_followed_fails_its_job_and_no_more(
