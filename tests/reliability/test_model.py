@@ -247,6 +247,22 @@ class Machine(RuleBasedStateMachine):
 
     @rule(planned=st.booleans())
     def batch_returns(self, planned: bool) -> None:
+        self.settle_the_batch()
+        if planned:
+            self.plan_next()
+
+    @rule()
+    def extend_at_the_last_moment(self) -> None:
+        """All is settled and the closing step is due, but not done."""
+        self.set_active(True)
+        self.free_claims()
+        for _ in range(10):
+            self.settle_the_batch()
+            if any(step[0] == "closing" for step in self.model.due) or not self.plan_next():
+                break
+        self.extend_by(1)
+
+    def settle_the_batch(self) -> None:
         """All full samples are settled; cheap-only jobs stay where they are."""
         self.end_backoffs()
         for run in self.model.rules.runs:
@@ -257,8 +273,6 @@ class Machine(RuleBasedStateMachine):
         said = [(id_, job.lease or "", self.model.rules.runs[job.objective]) for id_, job in held]
         if said:
             self.hear([Word(id_, lease, float(id_), also=dict.fromkeys(also, 0.5)) for id_, lease, also in said])
-        if planned:
-            self.plan_next()
 
     def end_backoffs(self) -> None:
         self.database.write(lambda connection: connection.execute(update(jobs).values(ready_at=None)))
@@ -277,11 +291,17 @@ class Machine(RuleBasedStateMachine):
     @rule(cancel=st.sampled_from([None, None, True, False]))
     def stop(self, cancel: bool | None) -> None:
         if cancel is not None:
-            stop(self.database, NAME, cancel_running=cancel)
-            self.model.stop(cancel)
+            self.stop_now(cancel)
+
+    def stop_now(self, cancel: bool) -> None:
+        stop(self.database, NAME, cancel_running=cancel)
+        self.model.stop(cancel)
 
     @rule(more=st.sampled_from([0, 1, 1, 2, 2]))
     def extend(self, more: int) -> None:
+        self.extend_by(more)
+
+    def extend_by(self, more: int) -> None:
         budget = min(self.model.budget + more, MOST_BUDGET)
         if self.model.extend(budget):
             extend(self.database, NAME, budget)
@@ -357,6 +377,23 @@ class Machine(RuleBasedStateMachine):
             return False
         assert self.commit(step, prepare(self.database, step))
         return True
+
+    @rule(then=st.sampled_from(["pause", "stop", "another"]))
+    def plan_slowly(self, then: str) -> None:
+        """What a planner has computed comes too late: its study rests or has ended, or another one was faster."""
+        step = self.claim()
+        if step is None:
+            return
+        plan = prepare(self.database, step)
+        if then == "pause":
+            self.set_active(False)
+        elif then == "stop":
+            self.stop_now(cancel=False)
+        else:
+            self.free_claims()
+            self.plan_next()
+        self.commit(step, plan)
+        self.set_active(True)
 
     @precondition(lambda self: self.claimed is None)
     @rule()
