@@ -17,6 +17,7 @@ from counterpoise.wire.work import LARGEST
 INFEASIBLE = "infeasible"
 HOW = "write decimals with a point, and nothing for what is not known"
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+FAILURES = (INFEASIBLE, "error", "infrastructure", "lost")  # as exports have them
 KEYS = ("x", "values", "failures", "sample", "step", "full", "open")
 
 
@@ -104,7 +105,7 @@ def _records(text: str, reading: Reading) -> Iterator[tuple[int, list[str]]]:
 def _meanings(reading: Reading, columns: Columns, line: int, heading: list[str]) -> list[tuple[str, str]]:
     """What each column holds; nothing if the header is faulty."""
     found: list[tuple[str, str]] = []
-    if not heading:
+    if not heading and not reading.faults:
         reading.fault("line 1", "the file is empty; its first line names the columns")
     separator = next((each for each in ";\t" if len(heading) == 1 and each in heading[0]), None)
     if separator:
@@ -172,6 +173,10 @@ def _item(reading: Reading, place: tuple[str | int, ...], item: object) -> None:
             if name not in names:
                 words = f"the study has no {kind} {_short(name)}{did_you_mean(name, names)}"
                 reading.faults.append(fault_at((*place, key, name), words))
+    for name, kind in parts.get("failures", {}).items():
+        if kind is not None and kind not in FAILURES:
+            words = f"{_short(kind)} is no kind of failure; there are {', '.join(FAILURES)}"
+            reading.faults.append(fault_at((*place, "failures", name), words))
     if len(reading.faults) > before:
         return
     known = {name: value for name, value in parts["values"].items() if value is not None}

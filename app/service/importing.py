@@ -118,7 +118,7 @@ class _Findings:
         home = next((sample for sample in there if sample.full), None)
         before = (len(self.ledger.results), len(self.new), len(self.jobs))
         for sample in there:
-            self._settle(row, sample, given, jobs.get(sample.id, ()))
+            self._settle(row, sample, given, outcomes.get(sample.id, {}), jobs.get(sample.id, ()))
         if home is not None:
             self._add(home, given, outcomes.get(home.id, {}), jobs.get(home.id, ()))
         elif not there or self._news(given, everywhere):
@@ -141,7 +141,14 @@ class _Findings:
         made = {job.objective for job in jobs}
         return tuple(o for o, also in self.also.items() if o not in made and not any(e in known for e in (o, *also)))
 
-    def _settle(self, row: Evaluation, sample: Row[Any], given: Known, jobs: Sequence[JobRow]) -> None:
+    def _settle(
+        self,
+        row: Evaluation,
+        sample: Row[Any],
+        given: Known,
+        told: Mapping[int, float | str],
+        jobs: Sequence[JobRow],
+    ) -> None:
         """Jobs whose value is now known are done, as by a late tell."""
         for job in jobs:
             also = self.also[job.objective]
@@ -149,25 +156,46 @@ class _Findings:
                 continue
             if job.objective not in given and not sample.full:
                 continue
+            run, valued = self.names[job.objective], [self.names[o] for o in also if given.get(o) is not None]
             if job.objective not in given:
-                run, guest = self.names[job.objective], next(self.names[o] for o in also if o in given)
+                guest = next(self.names[o] for o in also if o in given)
                 words = f"{guest} comes out of the run of {run}, which is still awaited here; give {run} too"
                 self.faults.append(Fault(pointer=row.place, detail=words))
-                continue
-            value = given[job.objective]
-            change = told_value(job) if value is not None else told_failure(job, "", INFEASIBLE, self.limits)
-            if change is None:
-                continue
+            elif given[job.objective] is not None:
+                self._finish(job, given)
+            elif valued:
+                words = f"{valued[0]} comes out of the run of {run}, which is infeasible here; leave one of them out"
+                self.faults.append(Fault(pointer=row.place, detail=words))
+            else:
+                self._fail(job, told)
+
+    def _finish(self, job: JobRow, given: Known) -> None:
+        change = told_value(job)
+        if change is None:
+            return
+        self.ledger.changes.append(change)
+        self._overtake(job)
+        self.ledger.results.append(Result(job.sample, job.objective, given[job.objective]))
+        for guest in self.also[job.objective]:
+            value, failure = given.get(guest), INFEASIBLE if guest in given else "error"
+            self.ledger.results.append(Result(job.sample, guest, value, None if value is not None else failure))
+
+    def _fail(self, job: JobRow, told: Mapping[int, float | str]) -> None:
+        """The point has no value, as if whoever has the job had said so; of a job that failed, now it is known why."""
+        change = told_failure(job, job.lease or "", INFEASIBLE, self.limits)
+        if change is not None:
             self.ledger.changes.append(change)
-            if value is None:
-                self.ledger.results += failures(job, INFEASIBLE, self.also)
-                continue
-            if job.lease is not None:  # somebody computes what is now known
-                self.ledger.endings.append(Ending(job.lease, "overtaken"))
-            self.ledger.results.append(Result(sample.id, job.objective, value))
-            for guest_id in also:
-                told = given.get(guest_id)
-                self.ledger.results.append(Result(sample.id, guest_id, told, None if told is not None else "error"))
+            self._overtake(job)
+            self.ledger.results += failures(job, INFEASIBLE, self.also)
+            return
+        known = {o for o, word in told.items() if isinstance(word, float) or word == INFEASIBLE}
+        self.ledger.results += [
+            replace(one, of_job=False) for one in failures(job, INFEASIBLE, self.also) if one.objective not in known
+        ]
+
+    def _overtake(self, job: JobRow) -> None:
+        if job.lease is not None:  # somebody computes what is now known
+            self.ledger.endings.append(Ending(job.lease, "overtaken"))
 
     def _add(self, home: Row[Any], given: Known, told: Mapping[int, float | str], jobs: Sequence[JobRow]) -> None:
         """What no job of the sample brings."""

@@ -20,6 +20,7 @@ from app.store.database import Database
 from app.store.steps import claim
 from app.store.tables import attempts, events, jobs, sample_values, samples, steps, studies
 from counterpoise.wire.views import Imported
+from counterpoise.wire.work import Job
 from tests.service.lab import Lab
 
 Row = dict[str, Any]
@@ -232,8 +233,7 @@ def test_a_failed_job_is_done_by_an_imported_value_and_a_ready_one_fails_as_infe
     one, other = lab.ask("crash", most=2)
     lab.fail(one, "error")
     lab.expire(other)
-    infeasible = {"x": dict(other.x), "failures": {"crash": "infeasible"}}
-    bring(lab, [row(one.x["a"], one.x["b"], crash=3.0), infeasible])
+    bring(lab, [row(one.x["a"], one.x["b"], crash=3.0), infeasible(other, "crash")])
     assert [lab.job(job.job)["state"] for job in (one, other)] == ["done", "failed"]
     assert lab.values() == [(None, "error"), (3.0, None), (None, "infeasible")]
     lab.check_counters()
@@ -254,6 +254,41 @@ def test_the_values_of_a_run_come_together(database: Database) -> None:
     # Without jobs nothing is awaited; and of a run of which something is known, no job is made.
     assert bring(lab, [row(0.5, 0.5, lift=1.0)], evaluate=True).jobs == 1
     assert [job.objective for job in lab.ask(most=100) if job.x == {"a": 0.5, "b": 0.5}] == ["mass"]
+
+
+def infeasible(job: Job, *names: str, **values: float) -> Row:
+    return {"x": dict(job.x), "values": values, "failures": dict.fromkeys(names, "infeasible")}
+
+
+def test_an_infeasible_part_of_a_run_is_recorded_as_such(database: Database) -> None:
+    objectives = [{"name": "drag"}, {"name": "lift", "same_run_as": "drag"}, {"name": "mass"}]
+    lab = Lab(database, objectives=objectives)
+    lab.plan()
+    one, other, third = lab.ask("drag", most=3)
+    bring(lab, [infeasible(one, "lift", drag=1.0), infeasible(other, "drag")])
+    assert lab.values() == [(1.0, None), (None, "infeasible"), (None, "infeasible"), (None, "infeasible")]
+    assert bring(lab, [infeasible(one, "lift", drag=1.0), infeasible(other, "drag")]).unchanged == 2
+    ((_, words),) = faults(lab, [infeasible(third, "drag", lift=1.0)])
+    assert words == "lift comes out of the run of drag, which is infeasible here; leave one of them out"
+    assert len(lab.values()) == 4
+    lab.check_counters()
+
+
+def test_an_infeasible_point_overtakes_who_computes_it_and_explains_who_failed(database: Database) -> None:
+    lab = Lab(database, max_attempts=1)
+    lab.plan()
+    one, other = lab.ask("crash", most=2)
+    lab.fail(other, "error")
+    rows = [infeasible(one, "crash"), infeasible(other, "crash")]
+    assert bring(lab, rows).unchanged == 0
+    assert [lab.job(job.job)["state"] for job in (one, other)] == ["failed", "failed"]
+    assert lab.values() == [(None, "error"), (None, "infeasible"), (None, "infeasible")]
+    assert [row["outcome"] for row in lab.rows(attempts)] == ["overtaken", "failed"]
+    assert bring(lab, rows).unchanged == 2
+    assert len(lab.values()) == 3
+    lab.check_counters()
+    assert lab.tell(one, 2.0).state == "done"  # a finished simulation is never thrown away
+    lab.check_counters()
 
 
 def test_a_step_does_not_see_what_was_imported_after_it_became_due(database: Database) -> None:
@@ -433,6 +468,7 @@ HEADER = "a,b,mass,crash\n"
         (HEADER + "0.1,0.2,1e101,\n", [("line 2, mass", "a value lies within -1e+100 and 1e+100, not 1e+101")]),
         (HEADER + "0.1,0.2,1_000,١\n", [("line 2, mass", "'1_000' is not"), ("line 2, crash", "is not a number")]),
         (HEADER + '0.1,"0.2\n', [("line 2", "not CSV: unexpected end of data")]),
+        ('a,"b\n0.1,0.2\n', [("line 1", "not CSV: unexpected end of data")]),
         (HEADER + '0.1,"0.2"3,1,\n', [("line 2", "not CSV")]),
     ],
 )  # fmt: skip
@@ -461,6 +497,8 @@ def test_text_in_another_encoding_is_said(sqlite_lab: Lab) -> None:
         ('[{"x": {"a": 0, "b": 0}, "values": {"mass": Infinity}}]', [("#/0/values/mass", "a value lies within")]),
         ('[{"x": {"a": 0.5}}, {"x": {"a": 0.5, "b": "0.5"}}]', [("#/0/x/b", "needs a value"), ("#/1/x/b", "'0.5' is")]),
         ('[{"x": {"a": 1%s, "b": 0}}]' % ("0" * 400), [("#/0/x/a", "is outside 0.0 to 1.0")]),
+        ('[{"x": {"a": 0, "b": 0}, "failures": {"mass": "no"}}]', [("#/0/failures/mass", "'no' is no kind")]),
+        ('[{"x": {"a": 0, "b": 0}, "failures": {"mass": [1]}}]', [("#/0/failures/mass", "[1] is no kind of failure")]),
         ('[{"x": {"\\ud800": 1}}]', [("#/0/x/?", "the study has no variable")]),
         ("[" * 100_000, [("#", "not JSON")]),
     ],
