@@ -52,7 +52,7 @@ def _split_csv(content: bytes, variables: Sequence[str], count: int) -> list[Par
     # What is not UTF-8 goes through as it is.
     lines = list(io.StringIO(content.decode("utf-8-sig", "surrogateescape"), newline=""))
     records = _records(lines)
-    top, heading = next(records)
+    top, heading = next(records, (slice(0, 0), []))
     names = [name.strip() for name in heading]
     key = [column for column, name in enumerate(names) if name.removeprefix("x:") in variables]
     groups: list[list[str]] = [[] for _ in range(count)]
@@ -65,15 +65,12 @@ def _split_csv(content: bytes, variables: Sequence[str], count: int) -> list[Par
         text = "".join(lines[where])
         groups[group].append(text if text.endswith(("\n", "\r")) else text + "\r\n")
     above = "".join(lines[: top.stop])
-    return [
-        Part(CSV, (above + "".join(rows)).encode(errors="surrogateescape"), moved)
-        for rows, moved in zip(groups, places, strict=True)
-        if rows
-    ]
+    parts = [(above + "".join(rows), moved) for rows, moved in zip(groups, places, strict=True) if rows]
+    return [Part(CSV, text.encode(errors="surrogateescape"), moved) for text, moved in parts or [(above, {})]]
 
 
 def _records(lines: Sequence[str]) -> Iterator[tuple[slice, list[str]]]:
-    """Each record and its lines; where that cannot be said any more, all that is left."""
+    """Each record and its lines, up to one that cannot be read, for the server to say so."""
     reader, line = csv.reader(lines, strict=True), 0
     try:
         for cells in reader:
@@ -81,7 +78,7 @@ def _records(lines: Sequence[str]) -> Iterator[tuple[slice, list[str]]]:
                 yield slice(line, reader.line_num), cells
             line = reader.line_num
     except csv.Error:
-        yield slice(line, len(lines)), []
+        yield slice(line, reader.line_num), []
 
 
 def _split_json(content: bytes, variables: Sequence[str], count: int) -> list[Part]:
@@ -100,6 +97,8 @@ def _split_json(content: bytes, variables: Sequence[str], count: int) -> list[Pa
         group = hash(tuple(_number(point.get(name)) for name in variables)) % count
         places[group][f"#/{len(groups[group])}"] = f"{prefix}/{number}"
         groups[group].append(item)
+    if not items:
+        return [Part(JSON, b"[]", {})]
     parts = zip(groups, places, strict=True)
     return [Part(JSON, json.dumps(rows).encode(), moved) for rows, moved in parts if rows]
 

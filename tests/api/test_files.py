@@ -159,6 +159,27 @@ def test_json_that_is_no_list_goes_to_the_server_as_it_is() -> None:
     assert read_json(parse_specification(SPEC), parts[0].content).faults
 
 
+@pytest.mark.parametrize(
+    "content", [b"\n" * 100, HEADER.encode() + b"\n" * 100, b"[]" + b" " * 100, b'{"items":' + b" " * 100 + b"[]}"]
+)
+def test_a_large_file_without_rows_goes_to_the_server_short(content: bytes) -> None:
+    (part,) = split(content, ["span"], 50)
+    assert len(part.content) < 50
+    read = read_csv if part.kind == CSV else read_json
+    whole, found = (read(parse_specification(SPEC), each) for each in (content, part.content))
+    assert (found.found, found.faults) == ([], whole.faults)
+
+
+def test_a_large_file_with_a_stray_quote_is_said_where_it_is() -> None:
+    content = b'span,ribs,mass\n1.5,7,1\n"1.5,8,1\n' + b"1.5,9,1\n" * 40_000
+    parts = split(content, ["span", "ribs"], 10_000)
+    assert max(len(part.content) for part in parts) < 150_000  # as far as the reader looks
+    spec = parse_specification(SPEC)
+    found = [part.in_file(fault) for part in parts for fault in read_csv(spec, part.content).faults]
+    assert [fault.pointer for fault in found] == ["line 3"]
+    assert "not CSV" in found[0].detail
+
+
 @pytest.fixture
 def run(client: Client, inner: TestClient, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(commands, "Client", lambda *_, **__: Client(transport=through(inner)))
