@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel
+from sqlalchemy import Row
 
+from app.errors import StateChanged
 from app.service.columns import ABOUT, columns_of
 from app.service.evaluations import INFEASIBLE
 from app.service.lists import front, list_attempts, list_samples, list_steps
@@ -26,8 +28,9 @@ Pages = Iterable[Sequence[BaseModel]]
 def export(database: Database, name: str, what: What, form: Format) -> Iterator[str]:
     """A file in parts. What is not there raises now, not when the first part is read."""
     with database.read() as connection:
-        spec = Specification.model_validate(find(connection, name).spec)
-    pages = _pages(database, name, what)
+        study = find(connection, name)
+    spec = Specification.model_validate(study.spec)
+    pages = _of_one_life(database, study, _pages(database, name, what))
     return _csv(pages, *_layout(spec, what)) if form == "csv" else _json(pages)
 
 
@@ -43,11 +46,21 @@ def _pages(database: Database, name: str, what: What) -> Pages:
             return iter([front(database, name)])
 
 
+def _of_one_life(database: Database, study: Row[Any], pages: Pages) -> Iterator[Sequence[BaseModel]]:
+    """Breaks off, rather than go on with, or end in, another study that has got the name meanwhile."""
+    for page in pages:
+        with database.read() as connection:
+            if find(connection, study.name).id != study.id:
+                raise StateChanged(f"study {study.name!r} was deleted and created again during its export")
+        yield page
+
+
 def _following(page: Callable[[int], Sequence[tuple[int, BaseModel]]]) -> Iterator[list[BaseModel]]:
-    after = 0
-    while rows := page(after):
+    rows = page(0)
+    while rows:
         yield [item for _, item in rows]
-        after = rows[-1][0]
+        rows = page(rows[-1][0])
+    yield []
 
 
 def _layout(spec: Specification, what: What) -> tuple[list[str], Callable[[Any], Iterable[Any]]]:

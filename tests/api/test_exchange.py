@@ -5,7 +5,7 @@ import io
 import json
 import tracemalloc
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from fastapi.testclient import TestClient
@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert
 
+from app.errors import StateChanged
 from app.main import create_app
 from app.service.columns import columns_of
 from app.service.evaluations import read_csv, read_json
@@ -308,3 +309,25 @@ def test_an_export_holds_no_connection_while_its_reader_is_slow(client: TestClie
         assert all(next(reader) for reader in readers)
     for reader in readers:
         reader.close()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+@pytest.mark.parametrize("filled", [False, True])
+def test_an_export_never_goes_on_in_another_study_of_the_same_name(
+    client: TestClient,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    form: Literal["csv", "json"],
+    filled: bool,
+) -> None:
+    monkeypatch.setattr("app.service.export.PAGE", 1)
+    create(client)
+    send(client, CSV)
+    parts = export(database, "wing", "samples", form)
+    assert next(parts)
+    assert client.delete("/studies/wing").status_code == 204
+    create(client, budget=99)
+    if filled:
+        send(client, CSV)
+    with pytest.raises(StateChanged, match="created again"):
+        list(parts)
