@@ -85,8 +85,8 @@ def _pool(connection: Connection, study: Row[Any], objective: Row[Any]) -> Pool:
         pairs = ((worker["studies"], study.name), (worker["objectives"], objective.name))
         return all("*" in wanted or name in wanted for wanted, name in pairs)
 
-    alive = [worker for worker in live_workers(connection, ALIVE_S) if takes(worker)]
     held = jobs_held(connection)
+    alive = [worker for worker in live_workers(connection, ALIVE_S, held) if takes(worker)]
     able = [worker for worker in alive if not worker["drained"]]
     return Pool(
         names=[worker["name"] for worker in able],

@@ -1,6 +1,6 @@
 """Pages of what a study has, by id: each costs the same, however far it is."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, RowMapping, func, select
@@ -92,10 +92,10 @@ def jobs_held(connection: Connection) -> dict[int, list[Held]]:
     return held
 
 
-def live_workers(connection: Connection, within_s: float) -> Sequence[RowMapping]:
-    return (
-        connection.execute(select(workers).where(workers.c.last_seen_at > database_now() - within_s)).mappings().all()
-    )
+def live_workers(connection: Connection, within_s: float, holding: Collection[int] = ()) -> Sequence[RowMapping]:
+    """Those that spoke lately, and those that hold jobs: who computes for hours need not speak."""
+    alive = (workers.c.last_seen_at > database_now() - within_s) | among(workers.c.id, "ids", holding)
+    return connection.execute(select(workers).where(alive)).mappings().all()
 
 
 def head_age(connection: Connection, objective: int) -> float | None:

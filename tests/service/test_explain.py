@@ -57,6 +57,12 @@ def test_a_job_that_waits_for_a_slot(lab: Lab) -> None:
     assert story(lab, third).why[-1].startswith("2 live workers for crash with 1 free of 3 slots")
 
 
+def test_who_holds_a_job_is_alive_though_it_has_not_spoken_for_hours(lab: Lab) -> None:
+    lab.ask("crash", most=2, worker="w")
+    lab.database.write(lambda connection: connection.execute(update(workers).values(last_seen_at=1.0)))
+    assert story(lab, queue(lab, "crash")[2]).why[-1] == "all 2 slots of 1 live worker for crash are busy"
+
+
 def test_a_job_of_a_paused_study_with_a_drained_worker(lab: Lab) -> None:
     lab.ask("mass", worker="old")
     lab.database.write(lambda c: c.execute(update(workers).values(objectives=["*"])))
