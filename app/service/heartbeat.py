@@ -94,23 +94,30 @@ def _revive(
         if ledger.endings
         else {}
     )
-    return {
-        lease: _alive(lease, again[lease][0])
-        if lease in again
-        else _lost(lease, _why_lost(jobs[known[lease][0]], attempts[lease]))
-        for lease in leases
-    }
+    stopped = study_id in cancelling(connection, {study_id})
+    answers = {}
+    for lease in leases:
+        job, attempt = jobs[known[lease][0]], attempts[lease]
+        wanted = not stopped and _is_wanted(job, attempt, timeouts[job.objective])
+        lost = _lost(lease, _why_lost(job, attempt), cancel=not wanted)
+        answers[lease] = _alive(lease, again[lease][0]) if lease in again else lost
+    return answers
 
 
 def _may_revive(job: JobRow, attempt: RowMapping, revived: Sequence[int], timeout_s: float | None) -> bool:
     """An expired lease lives again while nobody else holds the job; the newest attempt comes first."""
     return (
-        (timeout_s is None or attempt["age_s"] < timeout_s)
-        and attempt["outcome"] == "expired"
+        _is_wanted(job, attempt, timeout_s)
         and job.state == "ready"
         and attempt["number"] == job.attempts
         and job.id not in revived
     )
+
+
+def _is_wanted(job: JobRow, attempt: RowMapping, timeout_s: float | None) -> bool:
+    """While the value is missing, whoever was cut off may go on: hours of work outweigh a fresh start."""
+    in_time = timeout_s is None or attempt["age_s"] < timeout_s
+    return in_time and attempt["outcome"] == "expired" and job.state in ("ready", "leased", "failed")
 
 
 def _why_lost(job: JobRow, attempt: RowMapping) -> str:
@@ -125,8 +132,8 @@ def _why_lost(job: JobRow, attempt: RowMapping) -> str:
     }[job.state]
 
 
-def _lost(lease: str, reason: str) -> Alive:
-    return Alive(lease=lease, expires_at=None, cancel=True, reason=reason)
+def _lost(lease: str, reason: str, *, cancel: bool = True) -> Alive:
+    return Alive(lease=lease, expires_at=None, cancel=cancel, reason=reason)
 
 
 def release(database: Database, leases: Sequence[str]) -> list[str]:

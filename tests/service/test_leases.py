@@ -7,6 +7,7 @@ from sqlalchemy import text
 
 from app.service.expire import expire, tidy
 from app.service.heartbeat import heartbeat, release
+from app.service.studies import stop
 from app.service.tell import tell
 from app.store.clock import database_now
 from app.store.database import Database
@@ -56,9 +57,25 @@ def test_a_heartbeat_does_not_take_the_job_from_another_worker(lab: Lab) -> None
     (new,) = lab.ask("crash")
     assert new.job == old.job
     (alive,) = heartbeat(lab.database, [old.lease])
-    assert (alive.cancel, alive.expires_at) == (True, None)
+    assert (alive.cancel, alive.expires_at) == (
+        False,
+        None,
+    )  # hours of work are not thrown away: the first value counts
     assert "another worker has the job" in (alive.reason or "")
     assert lab.job(new.job)["lease"] == new.lease
+    lab.tell(new, 1.0)
+    (alive,) = heartbeat(lab.database, [old.lease])
+    assert (alive.cancel, alive.reason) == (True, "another worker's value came first")
+
+
+def test_a_stop_that_cancels_reaches_a_worker_that_was_cut_off(lab: Lab) -> None:
+    (old,) = lab.ask("crash")
+    lab.expire()
+    lab.ripen()
+    (new,) = lab.ask("crash")
+    assert new.job == old.job
+    stop(lab.database, "wing", cancel_running=True)
+    assert [alive.cancel for alive in heartbeat(lab.database, [old.lease, new.lease])] == [True, True]
 
 
 def test_only_the_newest_of_two_expired_leases_is_revived(lab: Lab) -> None:
@@ -68,7 +85,8 @@ def test_only_the_newest_of_two_expired_leases_is_revived(lab: Lab) -> None:
     (new,) = lab.ask("crash")
     lab.expire()
     first, second = heartbeat(lab.database, [old.lease, new.lease])
-    assert (first.cancel, second.cancel) == (True, False)
+    assert (first.expires_at is None, second.expires_at is None) == (True, False)
+    assert (first.cancel, second.cancel) == (False, False)
     lab.check_counters()
 
 
