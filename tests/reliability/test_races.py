@@ -10,7 +10,7 @@ from app.service.ask import serve
 from app.service.expire import expire
 from app.service.heartbeat import heartbeat
 from app.service.replay import replay
-from app.service.studies import extend, stop
+from app.service.studies import extend, pause, resume, stop
 from app.service.tell import tell
 from app.store.database import Database
 from app.store.pulse import beat
@@ -226,8 +226,9 @@ def check_one_step(lab: Lab) -> None:
     assert all(one.equal for one in replay(lab.database, "wing", None))
 
 
-def test_of_two_planners_one_gets_the_step(due: Lab, faults: Faults) -> None:
-    with faults.held("claim.written", plan_one, due.database.url) as other:
+@pytest.mark.parametrize("point", ["claim.written", "step.claimed"])
+def test_of_two_planners_one_gets_the_step(due: Lab, faults: Faults, point: str) -> None:
+    with faults.held(point, plan_one, due.database.url) as other:
         both = beside(due.database, other, lambda: plan_one(due.database))
     assert (both.held, both.beside) == (True, False)
     check_one_step(due)
@@ -260,6 +261,18 @@ def test_a_step_computed_before_a_stop_does_not_happen(due: Lab, faults: Faults)
     due.check_counters()
     extend(due.database, "wing", 11)
     due.plan()
+    check_one_step(due)
+
+
+def test_a_step_computed_before_a_pause_happens_after_it(due: Lab, faults: Faults) -> None:
+    with faults.held("step.computed", plan_one, due.database.url) as other:
+        pause(due.database, "wing")
+        other.go_on()
+        other.result()
+    assert due.rows(studies)[0]["planned_full"] == 4
+    assert not plan_one(due.database)
+    resume(due.database, "wing")
+    assert due.plan() == 1
     check_one_step(due)
 
 
