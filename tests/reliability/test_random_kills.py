@@ -157,13 +157,12 @@ class House:
 
     def _check_finished(self, names: dict[int, str], x: dict[int, list[float]], known: dict[Any, Any]) -> None:
         """Every simulation that finished is recorded; but of a job that was then overtaken it may not be."""
-        sample_at = {tuple(map(float, point)): sample for sample, point in x.items()}
-        rows = self.read(select(jobs))
-        state = {(names[row.objective_id], row.sample_id): row.state for row in rows}
+        # By objective, too: one point may be two samples, wanted on one cheap objective each.
+        found = {(names[row.objective_id], *map(float, x[row.sample_id])): row for row in self.read(select(jobs))}
         lines = [json.loads(line) for line in self.finished.read_text().splitlines()]
         for objective, point in lines:
-            key = objective, sample_at[tuple(map(float, point))]
-            assert key in known or state[key] in ("superseded", "leased", "ready"), key
+            job = found[objective, *map(float, point)]
+            assert (objective, job.sample_id) in known or job.state in ("superseded", "leased", "ready"), job
         wasted = len(lines) - len({json.dumps(line) for line in lines})
         print(f"{len(lines)} simulations finished, {wasted} of them again")  # noqa: T201
         ended = [row.outcome for row in self.read(select(attempts))]
