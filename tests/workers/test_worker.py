@@ -130,13 +130,14 @@ def test_a_killed_workers_job_goes_to_another_and_leaves_no_process(
         assert sorted(job.attempts for job in client.jobs("beam")) == [1, 1, 1, 2]
 
 
-def test_fifty_slots_evaluate_every_job_once(database_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("processes", "slots"), [(5, 10), pytest.param(50, 1, marks=pytest.mark.slow)])
+def test_fifty_workers_evaluate_every_job_once(database_url: str, tmp_path: Path, processes: int, slots: int) -> None:
     with beam(database_url, budget=100, initial_samples=100) as client, ExitStack() as stack:
         workers = [
             stack.enter_context(
-                working(client.url, tmp_path, "--until-finished", "--slots", "10", mass="span", drag="quick")
+                working(client.url, tmp_path, "--until-finished", "--slots", str(slots), mass="span", drag="quick")
             )
-            for _ in range(5)
+            for _ in range(processes)
         ]
         for process, log in workers:
             finish(process, log)
