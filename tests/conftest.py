@@ -1,6 +1,7 @@
 """Both databases for every store and service test: SQLite, and a real PostgreSQL that a wheel brings along."""
 
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,10 @@ import pytest
 from app.store.database import Database
 from app.store.upgrade import upgrade
 from benchmarks.postgresql import PostgreSQL, running_postgresql
+
+# Where a script runs the tests in its background, Ctrl-C is ignored, and would be by every process that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
