@@ -216,7 +216,7 @@ def test_the_panel_says_what_is_wrong() -> None:
 
 def test_a_live_panel_on_a_terminal(watching: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
-    monkeypatch.setattr(watch, "_console", lambda: Console(file=screen, force_terminal=True, width=80))
+    monkeypatch.setattr(watch, "terminal", lambda: Console(file=screen, force_terminal=True, width=80))
     assert watching(STUDY, FINISHED, options=("--until", "finished")).exit_code == 0
     assert "wing · finished · active" in screen.getvalue().replace("\x1b[1m", "").replace("\x1b[0m", "").replace(
         "\x1b[32m", ""
