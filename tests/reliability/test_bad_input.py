@@ -32,8 +32,14 @@ def attack(url: str, folder: Path, examples: int, *options: str, leave_out: Sequ
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+LONG = [pytest.mark.slow, pytest.mark.timeout(3600)]
+
+
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("examples", [1, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])])
+@pytest.mark.parametrize(
+    ("backend", "examples"),
+    [("sqlite", 1), pytest.param("sqlite", 100, marks=LONG), pytest.param("postgresql", 100, marks=LONG)],
+)
 def test_schemathesis_finds_nothing(database_url: str, tmp_path: Path, examples: int) -> None:
     with processes.serving(database_url, "--no-planner") as (url, _):
         assert httpx.post(f"{url}/studies", json=SPEC).status_code == 201
@@ -43,7 +49,7 @@ def test_schemathesis_finds_nothing(database_url: str, tmp_path: Path, examples:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("backend", ["sqlite"])
-@pytest.mark.parametrize("examples", [1, pytest.param(50, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])])
+@pytest.mark.parametrize("examples", [1, pytest.param(50, marks=LONG)])
 def test_nor_with_tokens(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, examples: int) -> None:
     guarded = processes.environment() | {"COUNTERPOISE_ADMIN_TOKENS": TOKEN}
     monkeypatch.setattr(processes, "environment", lambda: guarded)
