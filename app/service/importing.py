@@ -247,12 +247,14 @@ def _merged(rows: Sequence[Evaluation], found: _Findings) -> dict[Point, Evaluat
             continue
         first = points.setdefault(row.x, row)
         for name in row.known.keys() & first.known.keys():
-            if row.known[name] != first.known[name]:
+            # A value may follow a failure, as it may in a study, whose export has both.
+            if None not in (row.known[name], first.known[name]) and row.known[name] != first.known[name]:
                 words = f"the same point as {first.place}, with another value of {name}; which one is right?"
                 found.faults.append(Fault(pointer=row.place, detail=words))
         if first is not row:
             found.unchanged += row.known.items() <= first.known.items()
-            points[row.x] = replace(first, known={**row.known, **first.known})
+            values = {name: value for name, value in row.known.items() if first.known.get(name) is None}
+            points[row.x] = replace(first, known={**first.known, **values})
     return points
 
 
