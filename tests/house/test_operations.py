@@ -5,17 +5,29 @@ import os
 import re
 import shutil
 import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.settings import Settings
 from app.store.database import Database
+from app.store.tables import attempts
 from benchmarks.postgresql import PostgreSQL
 from counterpoise.wire.work import Ask
+from tests.e2e.processes import eventually
 from tests.service.lab import Lab
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+
+MANY_JOBS: dict[str, Any] = {
+    "initial_samples": 60,
+    "budget": 60,
+    "objectives": [{"name": name, "evaluation_time_s": 1.0} for name in ("mass", "crash")],
+}
 
 
 def printed(words: str) -> str:
@@ -36,8 +48,11 @@ class SQLiteFile:
         shell(printed("python3 -c"), self.folder)
 
     def restore(self) -> str:
-        place = self.folder / "restored.db"
+        """In the place of the file that servers use, as the page says it."""
+        place = self.folder / "counterpoise.db"
         shutil.copy(self.folder / "backup.db", place)
+        for part in ("-wal", "-shm"):
+            Path(f"{place}{part}").unlink(missing_ok=True)
         return f"sqlite:///{place}"
 
 
@@ -62,23 +77,54 @@ def kept(backend: str, database_url: str, request: pytest.FixtureRequest, tmp_pa
     return PostgreSQLServer(tmp_path, database_url, request.getfixturevalue("postgresql"))
 
 
+@contextmanager
+def telling(lab: Lab) -> Iterator[list[int]]:
+    """Meanwhile job after job is told; those that were answered."""
+    answered: list[int] = []
+    over = threading.Event()
+
+    def work() -> None:
+        while not over.is_set() and (got := lab.ask("mass")):
+            assert lab.tell(got[0]).status == 200
+            answered.append(got[0].job)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield answered
+    finally:
+        over.set()
+        thread.join()
+
+
 def test_a_backup_made_while_everything_runs_is_a_study_that_goes_on(
     database: Database, kept: SQLiteFile | PostgreSQLServer
 ) -> None:
-    lab = Lab(database)
+    lab = Lab(database, **MANY_JOBS)
     lab.plan()
     told, running = lab.ask("crash", most=2)
     lab.tell(told)
-    kept.back_up()
+    with telling(lab) as answered:
+        eventually(lambda: answered, "the first tell")
+        before = len(answered)
+        kept.back_up()
+        during = len(answered) - before
     (later,) = lab.ask("crash")
+    assert during > 0, "nothing was told during the backup: it shows nothing"
+    database.close()
 
     again = Database(kept.restore())
     try:
-        restored = Lab(again)
+        restored = Lab(again, **MANY_JOBS)
         restored.check_counters()
-        assert [seen.done for seen in restored.view().objectives] == [0, 1]
+        # One moment: nothing is missing that was told before it, and nothing is there without what came before.
+        there = [row["job_id"] for row in restored.rows(attempts) if row["outcome"] == "done"]
+        assert there == [told.job, *answered[: len(there) - 1]]
+        assert len(there) > before
         assert restored.tell(running).status == 200
         assert restored.tell(later).status == 404
+        restored.expire()  # what was asked before that moment and told after it
+        restored.ripen()
         assert restored.run().phase == "finished"
     finally:
         again.close()

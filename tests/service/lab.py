@@ -117,8 +117,13 @@ class Lab:
 
     def check_counters(self) -> None:
         """What is counted by hand equals what is kept."""
-        view, all_jobs, all_samples = self.view(), self.rows(jobs), self.rows(samples)
-        names = {row["id"]: row["name"] for row in self.rows(objectives)}
+        (study,) = [row for row in self.rows(studies) if row["name"] == self.name]
+
+        def mine(table: Any) -> list[dict[str, Any]]:
+            return [row for row in self.rows(table) if row["study_id"] == study["id"]]
+
+        view, all_jobs, all_samples = self.view(), mine(jobs), mine(samples)
+        names = {row["id"]: row["name"] for row in mine(objectives)}
         for seen in view.objectives:
             if seen.same_run_as is None:
                 states = [row["state"] for row in all_jobs if names[row["objective_id"]] == seen.name]
@@ -126,18 +131,18 @@ class Lab:
                 assert kept == tuple(states.count(s) for s in ("ready", "leased", "done", "failed", "superseded"))
         own = [row for row in all_samples if row["imported_seq"] is None]
         full = [row for row in own if row["full"] and not row["given_up"]]
-        (study,) = self.rows(studies)
         assert study["imported"] == len(all_samples) - len(own)
         assert study["planned_full"] == len(full) <= study["budget"]
         assert study["settled_full"] == sum(row["open"] == 0 for row in full)
-        assert [row["seq"] for row in self.rows(events)] == list(range(1, study["sequence"] + 1))
+        assert [row["seq"] for row in mine(events)] == list(range(1, study["sequence"] + 1))
         leased = [row for row in all_jobs if row["state"] == "leased"]
-        running = [row["lease"] for row in self.rows(attempts) if row["outcome"] is None]
+        numbers = {row["id"] for row in all_jobs}
+        running = [r["lease"] for r in self.rows(attempts) if r["outcome"] is None and r["job_id"] in numbers]
         assert sorted(running) == sorted(row["lease"] for row in leased)
         self.check_workers()
-        for row in self.rows(objectives):
-            mine = [job for job in all_jobs if job["objective_id"] == row["id"] and not job["cheap_only"]]
-            assert row["open_full"] == sum(job["state"] in ("ready", "leased") for job in mine)
+        for row in mine(objectives):
+            wanted = [job for job in all_jobs if job["objective_id"] == row["id"] and not job["cheap_only"]]
+            assert row["open_full"] == sum(job["state"] in ("ready", "leased") for job in wanted)
 
     def check_workers(self) -> None:
         for worker in self.rows(workers):
