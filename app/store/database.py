@@ -24,6 +24,12 @@ T = TypeVar("T")
 OLDEST_SQLITE = (3, 35, 0)  # UPDATE … RETURNING
 BUSY_MS = 30_000
 CONNECT_S = 5
+# A server that stands still or is cut off in the middle of a write holds its locks, and would stop all the others.
+# Not for reads: they lock nothing, and a planner may think for long about what it reads.
+_ABANDON = text(
+    "SELECT set_config('idle_in_transaction_session_timeout', '30s', true)"
+    " WHERE current_setting('idle_in_transaction_session_timeout') = '0'"
+)
 _WRITER = "sqlite-writer"
 
 
@@ -43,9 +49,7 @@ class Database:
             self._writing = _sqlite_engine(url, begin="BEGIN IMMEDIATE", pool_size=1, writes=True)
             self._writer = ThreadPoolExecutor(1, thread_name_prefix=_WRITER)
         else:
-            self._reading = self._writing = create_engine(
-                url, pool_size=pool_size, max_overflow=0, pool_pre_ping=True, pool_timeout=30, hide_parameters=True
-            )
+            self._reading = self._writing = _postgresql_engine(url, pool_size)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -62,6 +66,8 @@ class Database:
 
     def _transact(self, work: Callable[[Connection], T]) -> T:
         with self._connect(self._writing) as connection:
+            if not self.is_sqlite:
+                connection.execute(_ABANDON)
             return work(connection)
 
     @contextmanager
@@ -124,6 +130,21 @@ def open_existing(url: str) -> Database:
     elif "connect_timeout" not in parsed.query:
         parsed = parsed.update_query_dict({"connect_timeout": str(CONNECT_S)})
     return Database(parsed.render_as_string(hide_password=False), pool_size=1)
+
+
+def _postgresql_engine(url: str, pool_size: int) -> Engine:
+    engine = create_engine(
+        url, pool_size=pool_size, max_overflow=0, pool_pre_ping=True, pool_timeout=30, hide_parameters=True
+    )
+
+    @event.listens_for(engine, "after_cursor_execute")
+    def _arm(_: Connection, cursor: Any, _s: str, _p: Any, _c: Any, executemany: bool) -> None:
+        # psycopg ends many statements at once with a Flush, which stops PostgreSQL's clock for idle transactions.
+        # An empty query starts it again.
+        if executemany:
+            cursor.connection.pgconn.exec_(b"")
+
+    return engine
 
 
 def _sqlite_engine(url: str, *, begin: str, pool_size: int, writes: bool) -> Engine:

@@ -4,13 +4,14 @@ import threading
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, insert, select, text
+from sqlalchemy import Connection, bindparam, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from app.errors import DatabaseUnusable
 from app.store.clock import database_now
 from app.store.database import Database
-from app.store.tables import workers
+from app.store.pulse import beat
+from app.store.tables import pulse, workers
 from app.store.workers import Seen, see_workers
 
 
@@ -113,6 +114,34 @@ def test_a_connection_that_was_cut_is_replaced(database: Database) -> None:
     other.close()
     with database.read() as connection:
         assert scalar(connection, "SELECT 1") == 1
+
+
+def test_how_long_a_write_may_stand_still(database: Database) -> None:
+    """30 s, unless the URL, the role or the database itself say otherwise; a read may take its time."""
+    if database.is_sqlite:
+        return  # it has no such limit
+    limit = "SHOW idle_in_transaction_session_timeout"
+    assert database.write(lambda connection: scalar(connection, limit)) == "30s"
+    with database.read() as connection:
+        assert scalar(connection, limit) == "0"
+
+
+@pytest.mark.parametrize("updates", [1, 2, 20])
+def test_a_write_that_stands_still_is_undone(database: Database, updates: int) -> None:
+    """Else a server that is cut off would keep its locks, and all others waiting."""
+    if database.is_sqlite:
+        return  # it has no such limit
+    database.write(beat)
+    impatient = Database(f"{database.url}&options=-c%20idle_in_transaction_session_timeout%3D100ms")
+
+    def work(connection: Connection) -> None:
+        connection.execute(update(pulse).values(seen_at=bindparam("at")), [{"at": float(n)} for n in range(updates)])
+        # This waits for the other one's lock until that is gone.
+        database.write(beat)
+
+    with pytest.raises(DatabaseUnusable, match="idle-in-transaction timeout"):
+        impatient.write(work)
+    impatient.close()
 
 
 def test_a_write_inside_a_write_is_refused_where_it_would_wait_for_itself(sqlite_template: Path) -> None:
