@@ -66,10 +66,12 @@ def children(pid: int) -> list[psutil.Process]:
 
 
 @contextmanager
-def serving(database_url: str, *options: str, port: int = 0) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
+def serving(
+    database_url: str, *options: str, port: int = 0, **variables: str
+) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
     """A server that is ready; answers its URL."""
     arguments = ("serve", "--port", str(port), "--database-url", database_url, *options)
-    with running(COUNTERPOISE, *arguments) as (process, log):
+    with running(COUNTERPOISE, *arguments, **variables) as (process, log):
         url = eventually(lambda: listening(process, log), "the server's address")
         eventually(lambda: is_ready(url), "the server")
         yield url, process
