@@ -116,6 +116,8 @@ def _way_out(request: Request, error: HTTPException, headers: Mapping[str, str])
         return f"There is nothing at {request.method} {path}; the routes are listed at /docs."
     if error.status_code == 405:
         return f"{path} does not take {request.method}; it takes {headers['Allow']}."
+    if error.status_code == 400:
+        return f"{error.detail}: it must be JSON in UTF-8, not compressed, not very deep, with numbers of sane length."
     return error.detail
 
 

@@ -55,7 +55,7 @@ class Reading:
                 self.fault(at("values", name), f"a value lies within {-LARGEST:g} and {LARGEST:g}, not {_short(value)}")
         if len(self.faults) == before:
             point = tuple(_canonical(variable, x[variable.name]) for variable in self.spec.variables)
-            values = {name: None if value == INFEASIBLE else float(value) for name, value in known.items()}
+            values = {name: None if value == INFEASIBLE else float(value) + 0.0 for name, value in known.items()}
             self.found.append(Evaluation(place, point, values))
 
 
@@ -135,12 +135,12 @@ def read_json(spec: Specification, content: bytes) -> Reading:
     """A list of {"x": {…}, "values": {…}}, or {"items": [such a list]}, as an export gives."""
     reading = Reading(spec)
     try:
-        said = json.loads(content)
+        said = json.loads(content, object_pairs_hook=_Object)
     except (ValueError, RecursionError) as error:
         reading.fault("#", f"not JSON: {error}")
         return reading
     above: tuple[str, ...] = ()
-    if isinstance(said, dict) and set(said) <= {"items", "next"}:
+    if isinstance(said, _Object) and set(said) <= {"items", "next"} and not said.twice:
         said, above = said.get("items"), ("items",)
     if not isinstance(said, list):
         reading.fault("#", 'must be a list of {"x": {…}, "values": {…}}, or an object with such a list in `items`')
@@ -150,12 +150,23 @@ def read_json(spec: Specification, content: bytes) -> Reading:
     return reading
 
 
+class _Object(dict[str, Any]):
+    """Knows whether a name was given twice: then nobody can say which of the values is right."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.twice = len(self) < len(pairs)
+
+
 def _item(reading: Reading, place: tuple[str | int, ...], item: object) -> None:
     before = len(reading.faults)
-    given = item if isinstance(item, dict) else None
+    given = item if isinstance(item, _Object) else None
     if given is None:
         reading.faults.append(fault_at(place, 'must be an object such as {"x": {…}, "values": {…}}'))
         return
+    for where, each in ((place, given), *(((*place, key), given[key]) for key in given)):
+        if isinstance(each, _Object) and each.twice:
+            reading.faults.append(fault_at(where, "a name is given twice here; which of its values is right?"))
     for key in given:
         if key not in KEYS:
             words = f"there is no such field{did_you_mean(key, KEYS) or '; there are ' + ', '.join(KEYS[:3])}"

@@ -53,7 +53,7 @@ def view(database: Database, name: str) -> StudyView:
             objectives=objectives,
             ratio_source=ratio_source(connection, study, rows),
             hypervolume=_hypervolume(study, last),
-            planning_s=last[0].done_at - last[0].due_at if last else None,
+            planning_s=max(last[0].done_at - last[0].due_at, 0.0) if last else None,
             health=health(connection, study, rows, objectives),
             spec=study.spec,
         )

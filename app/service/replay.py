@@ -116,7 +116,8 @@ def compare(spec: Specification, then: Sequence[NewSample], now: Sequence[NewSam
 
 def _other_differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
     """A closing step proposes nothing: what it found is compared, as it is for a search step."""
-    found = [(record.get("hypervolume") or {}).get("value") for record in (then, now)]
+    values = [(record.get("hypervolume") or {}).get("value") for record in (then, now)]
+    found = [None if value is None else float(value) for value in values]  # a database may have 1e23 as an integer
     return [] if found[0] == found[1] else [f"the hypervolume was {found[0]!r} and is now {found[1]!r}"]
 
 

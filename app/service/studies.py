@@ -43,12 +43,12 @@ def create(database: Database, spec: Specification, lease_s: float, *, paused: b
 
 
 def _create(connection: Connection, spec: Specification, lease_s: float, paused: bool) -> bool:
-    wanted = spec.model_dump(mode="json")
     there = find_study(connection, spec.name)
     if there is not None:
-        if there.spec == wanted:
+        before = Specification.model_validate(there.spec)  # a database may give 1e23 back as an integer
+        differing = sorted(name for name in Specification.model_fields if getattr(before, name) != getattr(spec, name))
+        if not differing:
             return False
-        differing = sorted(name for name in wanted if there.spec.get(name) != wanted[name])
         raise StudyExists(
             f"study {spec.name!r} exists with another specification (it differs in {', '.join(differing)});"
             " choose another name, or delete it first"
@@ -61,7 +61,7 @@ def _create(connection: Connection, spec: Specification, lease_s: float, paused:
     ]
     seed = spec.seed if spec.seed is not None else secrets.randbits(62)
     state = "paused" if paused else "active"
-    study = create_study(connection, spec.name, wanted, spec.budget, seed, objectives, state)
+    study = create_study(connection, spec.name, spec.model_dump(mode="json"), spec.budget, seed, objectives, state)
     created = Ledger(events=[("created", {"budget": spec.budget})])
     plan_initial(connection, write(connection, find_study_by_id(connection, study), created, {}))
     return True

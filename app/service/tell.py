@@ -132,7 +132,8 @@ class _Hearing:
     def _again(self, item: Tell, job: JobRow, attempt: RowMapping) -> Told:
         """The same words on the same lease: the same answer. Others: refused."""
         kind = item.failure.kind if item.failure else None
-        said = (attempt["details"] or {}).get("also", {})
+        # As floats: a database may give 1e23 back as an integer, which is not equal.
+        said = {name: float(value) for name, value in (attempt["details"] or {}).get("also", {}).items()}
         if (item.value, kind, dict(item.also)) == (attempt["value"], attempt["failure"], said):
             return Told(job=job.id, status=200, state=job.state, detail=DETAILS[attempt["outcome"]])
         words = f"value {attempt['value']!r}" if attempt["failure"] is None else f"failure {attempt['failure']!r}"
@@ -150,7 +151,8 @@ class _Hearing:
             if job.lease not in (None, item.lease):  # somebody else computes what is now known
                 self.ledger.endings.append(Ending(job.lease or "", "overtaken"))
             self.ledger.changes.append(change)
-            took = item.duration_s if item.duration_s is not None else attempt["age_s"]
+            age = attempt["age_s"] if attempt["age_s"] >= 0.0 else None  # else the clock was set back
+            took = item.duration_s if item.duration_s is not None else age
             self.ledger.results.append(Result(job.sample, job.objective, item.value, duration_s=took))
             for guest in self.also[job.objective]:
                 value = item.also.get(self.names[guest])

@@ -28,7 +28,7 @@ def _view(row: RowMapping, held: Sequence[Held], now: float) -> WorkerView:
         worker=row["name"],
         first_seen_at=iso(row["first_seen_at"]),
         last_seen_at=iso(row["last_seen_at"]),
-        alive=bool(held) or now - row["last_seen_at"] < ALIVE_S,
+        alive=bool(held) or abs(now - row["last_seen_at"]) < ALIVE_S,
         drained=row["drained"],
         studies=row["studies"],
         objectives=row["objectives"],

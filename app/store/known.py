@@ -21,7 +21,7 @@ def samples_at(connection: Connection, study: int, points: Sequence[Point]) -> d
     found: dict[Point, list[Row[Any]]] = {}
     rows = connection.execute(SAMPLES_AT, {"study": study, "points": sorted({point_of(point) for point in points})})
     for row in sorted(rows, key=lambda row: row.id):
-        if (point := tuple(map(float, row.x))) in wanted:  # PostgreSQL has 1e23 as an integer
+        if (point := tuple(row.x)) in wanted:
             found.setdefault(point, []).append(row)
     return found
 

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, RowMapping, func, select
 from app.store.among import among
 from app.store.clock import database_now
 from app.store.tables import LEASED, READY, attempts, jobs, sample_values, samples, steps, workers
+from app.store.workers import seen_within
 
 
 def page_of_jobs(
@@ -94,7 +95,7 @@ def jobs_held(connection: Connection) -> dict[int, list[Held]]:
 
 def live_workers(connection: Connection, within_s: float, holding: Collection[int] = ()) -> Sequence[RowMapping]:
     """Those that spoke lately, and those that hold jobs: who computes for hours need not speak."""
-    alive = (workers.c.last_seen_at > database_now() - within_s) | among(workers.c.id, "ids", holding)
+    alive = seen_within(within_s) | among(workers.c.id, "ids", holding)
     return connection.execute(select(workers).where(alive)).mappings().all()
 
 

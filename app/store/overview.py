@@ -8,6 +8,7 @@ from sqlalchemy import Connection, RowMapping, func, or_, select
 from app.store.clock import database_now
 from app.store.steps import DUE
 from app.store.tables import LEASED, attempts, jobs, objectives, steps, studies, workers
+from app.store.workers import seen_within
 
 
 def queue_counts(connection: Connection, most_studies: int) -> Sequence[RowMapping]:
@@ -64,5 +65,5 @@ def steps_done_since(connection: Connection, at: float) -> Sequence[RowMapping]:
 def count_workers(connection: Connection, within_s: float) -> int:
     """Workers that asked lately, or hold a job: who computes for hours does not ask."""
     holding = select(attempts.c.worker_id).join(jobs, jobs.c.lease == attempts.c.lease).where(jobs.c.state == LEASED)
-    alive = or_(workers.c.last_seen_at > database_now() - within_s, workers.c.id.in_(holding))
+    alive = or_(seen_within(within_s), workers.c.id.in_(holding))
     return int(connection.execute(select(func.count()).select_from(workers).where(alive)).scalar_one())

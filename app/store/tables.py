@@ -8,12 +8,15 @@ ready = created - leased - done - failed - superseded.
 one thing for ever.
 """
 
+from typing import Any
+
 from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
     CheckConstraint,
     Column,
+    Dialect,
     Double,
     ForeignKey,
     Index,
@@ -22,12 +25,14 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TypeDecorator,
     UniqueConstraint,
     false,
     literal_column,
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.types import TypeEngine
 
 metadata = MetaData(
     naming_convention={
@@ -39,6 +44,22 @@ metadata = MetaData(
     }
 )
 Document = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
+
+
+class Point(TypeDecorator[list[float]]):
+    """A list of numbers. PostgreSQL keeps 1e23 as an integer, which is another number than the float it was."""
+
+    impl = JSON
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return Document.dialect_impl(dialect)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002
+        return None if value is None else [each if abs(each) < EXACT else float(each) for each in value]
+
+
+EXACT = 2**53  # no integer variable goes so far
 # SQLite numbers rows by itself only in a column that is exactly INTEGER.
 Id = BigInteger().with_variant(Integer(), "sqlite")
 
@@ -158,7 +179,7 @@ samples = Table(
     Column("full", Boolean, nullable=False),
     # A stop cut it short: it is no longer part of the plan. What it learnt counts all the same.
     Column("given_up", Boolean, nullable=False, server_default=false()),
-    Column("x", Document, nullable=False),
+    Column("x", Point, nullable=False),
     # A short form of x (`store.samples.point_of`), by which a known point is found again.
     Column("point", String(16)),
     # Known from elsewhere, not proposed: the number of the study's sequence from which on steps see it.

@@ -9,7 +9,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Boolean, Connection, Executable, RowMapping, Table, bindparam, case, select, update
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Connection,
+    Executable,
+    RowMapping,
+    Table,
+    bindparam,
+    case,
+    select,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from app.store.among import among
@@ -58,6 +69,11 @@ def _upsert(insert: Callable[[Table], Any]) -> Executable:
 
 
 _UPSERT = {"postgresql": _upsert(postgresql.insert), "sqlite": _upsert(sqlite.insert)}
+
+
+def seen_within(seconds: float) -> ColumnElement[bool]:
+    """Lately. What lies ahead comes from a clock that was set back, and says nothing."""
+    return workers.c.last_seen_at.between(database_now() - seconds, database_now() + seconds)
 
 
 def hear_workers(connection: Connection, leases: Iterable[str]) -> None:

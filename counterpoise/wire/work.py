@@ -3,7 +3,16 @@
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
 FailureKind = Literal["infeasible", "error", "infrastructure"]
 # No database keeps a NUL, and no name needs one.
@@ -13,7 +22,10 @@ Token = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Id = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 # Beyond this the squares that models are made of overflow; a penalty need not be larger.
 LARGEST = 1e100
-Value = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-LARGEST, le=LARGEST)]
+# SQLite keeps no negative zero; so that all databases say the same, none does.
+Value = Annotated[
+    float, Field(strict=True, allow_inf_nan=False, ge=-LARGEST, le=LARGEST), AfterValidator(lambda value: value + 0.0)
+]
 MOST_TELLS = 256
 LONGEST_S = 1e10  # three centuries
 DEEPEST = 100

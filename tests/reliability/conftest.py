@@ -2,7 +2,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.api.conftest import client, wing
 from tests.reliability.elsewhere import Faults, killing
+
+__all__ = ["client", "wing"]  # fixtures, as they are there
 
 
 @pytest.fixture(scope="session")
