@@ -15,6 +15,7 @@ from app.store.lists import database_time, head_age, live_workers
 from app.store.samples import last_durations
 from app.store.steps import due_steps, last_records
 from app.store.studies import leased_counts, objectives_of, page_of_studies
+from counterpoise.wire.specification import Specification
 from counterpoise.wire.views import Hypervolume, ObjectiveView, StudySummary, StudyView
 
 LATE_PLAN_S = 30.0
@@ -55,7 +56,7 @@ def view(database: Database, name: str) -> StudyView:
             hypervolume=_hypervolume(study, last),
             planning_s=max(last[0].done_at - last[0].due_at, 0.0) if last else None,
             health=health(connection, study, rows, objectives),
-            spec=study.spec,
+            spec=Specification.model_validate(study.spec).model_dump(mode="json"),  # 1e23 may be an integer there
         )
 
 

@@ -48,6 +48,7 @@ def test_a_specification_is_refused_with_its_places_or_kept(
         spec = copy.deepcopy(SPEC)
         for place, value in changes:
             put(spec, place, value)
+        client.delete("/studies/wing", params={"force": True})
         with untouched(database):
             answer = client.post("/studies", content=json.dumps(spec).encode(), headers=JSON)
             if answer.status_code != 201:
@@ -100,6 +101,7 @@ def test_a_study_that_is_taken_finishes(client: TestClient, database: Database, 
     @settings(max_examples=examples, **LENIENT)  # type: ignore[arg-type]
     @given(sane(), st.lists(WORTH, min_size=1, max_size=4))
     def attack(spec: dict[str, Any], worth: list[float]) -> None:
+        client.delete("/studies/odd", params={"force": True})
         answer = client.post("/studies", json=spec)
         if answer.status_code != 201:
             check_refusal(answer)
@@ -120,12 +122,11 @@ def test_a_study_that_is_taken_finishes(client: TestClient, database: Database, 
             elif not planned:
                 break
         study = client.get("/studies/odd").json()
-        assert (study["phase"], study["health"]) == ("finished", []), study
+        assert study["phase"] == "finished", study
+        assert study["evaluated_full"] == 5 or "all that the variables allow" in study["health"][0]
         steps = client.get("/studies/odd/steps", params={"limit": 1000}).json()["items"]
         assert [(step["state"], step["fault"]) for step in steps] == [("done", None)] * len(steps)
-        assert study["evaluated_full"] == 5 or any(step["record"]["shortfall"] for step in steps)
         assert client.get("/studies/odd/front").json()["items"]
         assert client.post("/studies", json=spec).status_code == 200  # the same study
-        assert client.delete("/studies/odd").status_code == 204
 
     attack()

@@ -92,7 +92,9 @@ class Worker:
         same(client.get("/studies/wing/export/samples", params={"format": "json"}).json()["items"])
         table = csv.DictReader(io.StringIO(client.get("/studies/wing/export/samples").text, newline=""))
         same([{"sample": row["sample"], "values": row if row["drag"] else {}} for row in table])
-        jobs = [job for job in self.wing.get("/jobs", limit=1000)["items"] if job["value"] is not None]
+        jobs = [
+            job for job in self.wing.get("/jobs", limit=1000, objective="drag")["items"] if job["value"] is not None
+        ]
         assert {job["sample"]: bits(job["value"]) for job in jobs} == {one: v[0] for one, v in self.told.items()}
         exported = client.get("/studies/wing/export/jobs", params={"format": "json"}).json()["items"]
         done = {item["sample"]: item for item in exported if item["outcome"] == "done"}
