@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import moocore
-import numpy as np
 from sqlalchemy import Connection, Row, RowMapping
 
 from app.errors import ObjectiveUnknown
@@ -170,6 +168,9 @@ def _nondominated(objectives: Sequence[dict[str, Any]], samples: Sequence[Sample
     complete = [one for one in samples if len(one.values) == len(objectives)]
     if not complete:
         return []
+    import moocore  # here: a server starts faster without numerical libraries, and mostly needs none
+    import numpy as np
+
     signs = [-1.0 if objective["direction"] == "maximize" else 1.0 for objective in objectives]
     F = np.array([[one.values[o["name"]] for o in objectives] for one in complete]) * signs  # (n, m)
     best = moocore.is_nondominated(F, keep_weakly=True)

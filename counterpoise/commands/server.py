@@ -68,12 +68,14 @@ ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VEC
 def run_in_server(function: str, arguments: dict[str, Any], **options: Any) -> Any:
     require("sqlalchemy", "The server", "server")
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))  # read when the libraries are loaded, below
-    from app import main
     from app.errors import CounterpoiseError, SettingsInvalid
     from app.settings import load_settings
 
     try:
-        return getattr(main, function)(load_settings(**options), **arguments)
+        settings = load_settings(**options)
+        from app import main  # here: a wrong setting is said at once, not after all has been loaded
+
+        return getattr(main, function)(settings, **arguments)
     except SettingsInvalid as error:
         fail(str(error), WRONG_USAGE)
     except CounterpoiseError as error:
