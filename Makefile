@@ -8,6 +8,8 @@ export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
+# Tests start hundreds of processes: let Python keep what it has compiled, wherever it was told not to.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test check slow bench lock clean format
 
@@ -18,7 +20,7 @@ demo: .venv/.runtime ## optimise a UAV's wing with real processes, in about thre
 	@$(BIN)/counterpoise demo
 
 test: .venv/.dev ## all tests, on SQLite and on a real PostgreSQL
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: .venv/.dev ## format, lint, strict types, import contracts
 	@$(BIN)/ruff format --check .

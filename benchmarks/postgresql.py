@@ -32,6 +32,11 @@ class PostgreSQL:
     def drop(self, url: str) -> None:
         self._run(f"DROP DATABASE {self.name(url)} WITH (FORCE)")
 
+    def do_not_sync(self) -> None:
+        for statement in ("ALTER SYSTEM SET fsync = off", "ALTER SYSTEM SET full_page_writes = off"):
+            self._run(statement)
+        self._run("SELECT pg_reload_conf()")
+
     @staticmethod
     def name(url: str) -> str:
         return url.partition("?")[0].rpartition("/")[2]
@@ -42,14 +47,18 @@ class PostgreSQL:
 
 
 @contextmanager
-def running_postgresql() -> Iterator[PostgreSQL]:
+def running_postgresql(*, durable: bool = True) -> Iterator[PostgreSQL]:
+    """One that is not durable loses data with the machine, not with a killed process, and makes databases faster."""
     # A short path: PostgreSQL's socket lies in the folder, and a socket's path has at most 107 characters.
     folder = Path(tempfile.mkdtemp(prefix="pg"))
     # Its own lock file would be one for all users of the machine, and the first one's.
     PostgresServer._lock = InterProcessLock(folder.with_suffix(".lock"))
     server = get_server(folder, cleanup_mode="stop")
     try:
-        yield PostgreSQL(server)
+        postgresql = PostgreSQL(server)
+        if not durable:
+            postgresql.do_not_sync()
+        yield postgresql
     finally:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from app.store.database import Database
 from app.store.upgrade import upgrade
@@ -15,11 +16,26 @@ from benchmarks.postgresql import PostgreSQL, running_postgresql
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# As the server logs: the default draws every local variable of a traceback, for seconds.
+structlog.configure(
+    processors=[
+        *structlog.get_config()["processors"][:-1],
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+    ]
+)
+
+LONG_ROOMS = ("e2e", "house", "reliability", "workers")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests first, so that processes that share the files end together."""
+    items.sort(key=lambda item: item.path.parent.name not in LONG_ROOMS)
+
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[PostgreSQL]:
     """One server per test session; every test gets a database of its own."""
-    with running_postgresql() as server:
+    with running_postgresql(durable=False) as server:
         yield server
 
 
