@@ -225,12 +225,12 @@ def test_a_step_that_fails_is_visible_and_stops_no_other_study(
     with monkeypatch.context() as patched:
         patched.setattr("app.service.plan.initial_design", broken)
         wing.plan()
-    client.post("/studies", json=SPEC | {"name": "other"})
-    wing.plan()
-    assert client.get("/studies/other").json()["planned_full"] == 4
     assert wing.get("")["health"] == [
         "step initial 0 failed 1 times and will be tried again: ValueError: the matrix is sad"
     ]
+    client.post("/studies", json=SPEC | {"name": "other"})
+    wing.plan()
+    assert client.get("/studies/other").json()["planned_full"] == 4
 
 
 def test_health_says_that_nobody_can_evaluate(wing: Wing) -> None:

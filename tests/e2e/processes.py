@@ -18,7 +18,7 @@ import psutil
 
 COUNTERPOISE = Path(sys.executable).with_name("counterpoise")
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 60.0  # for a loaded machine; nothing here takes long on an idle one
+PATIENCE_S = 240.0  # for a loaded machine; nothing here takes long on an idle one
 T = TypeVar("T")
 
 

@@ -153,13 +153,13 @@ def _upgrade_together(url: str, barrier: "Barrier") -> None:
 
 def test_several_upgrades_at_once_do_not_collide(empty_url: str) -> None:
     spawn = multiprocessing.get_context("spawn")
-    barrier = spawn.Barrier(4)
-    processes = [spawn.Process(target=_upgrade_together, args=(empty_url, barrier)) for _ in range(4)]
+    barrier = spawn.Barrier(2)
+    processes = [spawn.Process(target=_upgrade_together, args=(empty_url, barrier)) for _ in range(2)]
     for process in processes:
         process.start()
     for process in processes:
         process.join(60)
-    assert [process.exitcode for process in processes] == [0, 0, 0, 0]
+    assert [process.exitcode for process in processes] == [0, 0]
     database = Database(empty_url)
     require_head(database)
     database.close()

@@ -160,6 +160,7 @@ def test_ctrl_c_leaves_no_process_and_only_one_demo_works_in_a_folder(tmp_path: 
         assert alive(family) == []
 
 
+@pytest.mark.slow
 def test_killed_the_demo_takes_its_processes_along(tmp_path: Path) -> None:
     with running(tmp_path, *LONG) as (process, family):
         assert len(family) >= 5
