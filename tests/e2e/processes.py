@@ -27,9 +27,9 @@ def environment() -> dict[str, str]:
     return {**own, "COUNTERPOISE_LOG_FORMAT": "json", "PYTHONPATH": str(ROOT)}
 
 
-def eventually(look: Callable[[], T | None], what: str) -> T:
+def eventually(look: Callable[[], T | None], what: str, patience_s: float = PATIENCE_S) -> T:
     """The first answer that is not None, False or empty."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while not (found := look()):
         assert time.monotonic() < deadline, f"waited in vain for {what}"
         time.sleep(0.02)

@@ -23,6 +23,7 @@ INITIAL, BATCH, STEPS = 150, 10, 2
 FEWEST = 2 * (INITIAL + STEPS * BATCH)  # jobs of one study, whatever becomes of its cheap-only ones
 # A lost server's transaction ends after so long, and the others go on; 30 s where the URL does not say otherwise.
 ABANDONED = "&options=-c%20idle_in_transaction_session_timeout%3D2s"
+LONG_S = 300.0  # for so many processes on a loaded machine
 TOLD = ("done", "late", "duplicate")
 
 
@@ -65,15 +66,15 @@ class House:
     @contextmanager
     def frozen(self) -> Iterator[None]:
         """The first server stands still in the middle of a tell, with a study locked and requests under way."""
-        hold = self.faults / "tell.written.hold"
+        hold, held = self.faults / "tell.written.hold", self.faults / "tell.written.held"
+        held.unlink(missing_ok=True)  # of the last time
         hold.touch()
-        eventually((self.faults / "tell.written.held").exists, "a tell at the first server")
+        eventually(held.exists, "a tell at the first server", LONG_S)
         self.first.send_signal(signal.SIGSTOP)
         try:
             yield
         finally:
             hold.unlink()
-            (self.faults / "tell.written.held").unlink()
             self.first.send_signal(signal.SIGCONT)
 
     def killed(self) -> None:
@@ -101,7 +102,8 @@ class House:
         done = -1
         while not is_so():
             before, done = done, self.done()
-            eventually(lambda: is_so() or self.done() > before, f"progress after {before} jobs")  # noqa: B023
+            what = f"progress after {before} jobs"
+            eventually(lambda: is_so() or self.done() > before, what, LONG_S)  # noqa: B023
 
     def throughput(self) -> str:
         first, last = self.rows(select(func.min(attempts.c.leased_at), func.max(attempts.c.ended_at)))[0]

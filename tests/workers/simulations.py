@@ -16,6 +16,10 @@ def span(x: dict[str, float]) -> float:
     return x["span"]
 
 
+def skin(x: dict[str, float]) -> float:
+    return x["skin"]
+
+
 def quick(x: dict[str, float]) -> float:
     print("looking at", x["span"])
     return x["span"] ** 2
