@@ -23,6 +23,7 @@ from counterpoise.worker.teller import Teller
 MOST_JOBS = 256  # of one ask
 RELEASE_S = 5.0  # a server that does not answer now lets the leases expire
 LONGEST_REST_S = 60.0  # of a slot that loses job after job
+MOST_UNTOLD = 16  # results that wait to be told, and one a slot: then no more jobs are asked for
 SLOT_S = 35.0  # for evaluators that were told to end what they run
 
 
@@ -184,9 +185,11 @@ class Loop:
                 if left <= 0:
                     return 0
                 free = self._terms.slots - len(self._held)
-                if free:
+                # A worker that takes jobs faster than the server takes results loses their leases before it can tell.
+                untold = self._teller.waiting >= MOST_UNTOLD + self._terms.slots
+                if free and not untold:
                     return min(free, left, MOST_JOBS)
-                self._changed.wait()
+                self._changed.wait(0.05 if untold else None)
             return 0
 
     def _take(self, jobs: list[Job]) -> None:

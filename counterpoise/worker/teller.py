@@ -53,6 +53,11 @@ class Teller:
             self._changed.notify_all()
         return kept
 
+    @property
+    def waiting(self) -> int:
+        """Results that are not told yet."""
+        return len(self._kept)
+
     def flush(self, timeout_s: float) -> int:
         """Wait until all is told, but not for ever; answers how many results are left."""
         with self._changed:

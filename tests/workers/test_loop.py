@@ -3,6 +3,7 @@
 import io
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -141,6 +142,18 @@ def test_it_never_asks_for_more_than_it_can_run(play: Play) -> None:
         eventually(lambda: len(scene.gates.started) == 4, "the fourth job")
         assert scene.gates.slots[3] == scene.gates.slots[1]
         assert server.asked[1]["max_jobs"] == 1
+
+
+def test_a_server_that_takes_no_results_is_not_asked_for_ever_more_jobs(play: Play) -> None:
+    """They would all be with a worker that cannot tell them before their leases end."""
+    server = FakeServer(statuses={"/tell": 503})
+    server.add(100)
+    with play(server, Gates(open=True), slots=2) as scene:
+        eventually(lambda: len(scene.gates.started) >= 18, "results that wait")
+        time.sleep(0.2)  # for what should not happen
+        assert len(scene.gates.started) <= 20
+        server.statuses.clear()
+        eventually(lambda: len(server.told) == 100, "all results")
 
 
 def test_max_jobs_ends_it(play: Play) -> None:
