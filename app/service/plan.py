@@ -5,6 +5,7 @@ import platform
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -146,12 +147,13 @@ def _reference(connection: Connection, step: Row[Any]) -> list[float] | None:
 
 def versions() -> dict[str, str]:
     """All that proposals may depend on, besides a study's data: the same here, the same to the last bit."""
+    return {**_installed(), "blas": ", ".join(sorted(_linear_algebra()))}
+
+
+@cache  # reading it takes longer than planning a small step
+def _installed() -> dict[str, str]:
     names = ("counterpoise", "numpy", "scipy", "scikit-learn", "moocore")
-    return {
-        "python": platform.python_version(),
-        **{name: version(name) for name in names},
-        "blas": ", ".join(sorted(_linear_algebra())),
-    }
+    return {"python": platform.python_version(), **{name: version(name) for name in names}}
 
 
 def _linear_algebra() -> set[str]:

@@ -34,6 +34,10 @@ def value(job: Job) -> float:
     return {"mass": a + 0.1 * b, "crash": (1.0 - a) ** 2 + b, "lift": b, "drag": a * b}[job.objective]
 
 
+def also_of(job: Job) -> dict[str, float]:
+    return {name: value(job.model_copy(update={"objective": name})) for name in job.also}
+
+
 class Lab:
     def __init__(self, database: Database, *, paused: bool = False, **changes: Any) -> None:
         self.database = database
@@ -86,9 +90,8 @@ class Lab:
         for _ in range(rounds):
             planned = self.plan()
             got = self.ask(most=8)
-            for job in order(got):
-                also = {name: value(job.model_copy(update={"objective": name})) for name in job.also}
-                assert self.tell(job, also=also).status == 200
+            said = [self.said(job, also=also_of(job)) for job in order(got)]
+            assert all(answer.status == 200 for answer in tell(self.database, said))
             if not got and not planned:
                 break
         return self.view()
@@ -97,8 +100,7 @@ class Lab:
         """Go on until this search step is planned."""
         while self.rows(studies)[0]["step"] < step:
             got = self.ask(most=8)
-            for job in got:
-                self.tell(job)
+            tell(self.database, [self.said(job) for job in got])
             assert self.plan() or got
 
     def view(self) -> StudyView:
