@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine
 
 from app.faults import point
 from app.service.times import iso
@@ -128,17 +129,17 @@ def _job(connection: Connection, one: Lease, heartbeat_s: float) -> Job:
     )
 
 
-_cache: dict[tuple[str, int], Facts] = {}
+_cache: WeakKeyDictionary[Engine, dict[int, Facts]] = WeakKeyDictionary()
 
 
 def facts_of(connection: Connection, study: int) -> Facts:
     """Kept per process: a study's specification never changes."""
-    key = (str(connection.engine.url), study)
-    if key not in _cache:
-        if len(_cache) > 1000:
-            _cache.clear()
-        _cache[key] = _read_facts(connection, study)
-    return _cache[key]
+    known = _cache.setdefault(connection.engine, {})
+    if study not in known:
+        if len(known) > 1000:
+            known.clear()
+        known[study] = _read_facts(connection, study)
+    return known[study]
 
 
 def _read_facts(connection: Connection, study: int) -> Facts:

@@ -1,12 +1,13 @@
 """What is due in a study now: evaluated in every transaction that settles, from counters alone."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import Connection, Row
 
-from app.optimizer.stepping import LAMBDA, Finish, Generation, Nothing, Progress, Step, Stream, due
+from app.optimizer.stepping import Finish, Generation, Nothing, Progress, Step, Stream, due
 from app.service.ratios import current_ratios
 from app.service.step_names import name_in
 from app.store.ledger import JobRow, Ledger
@@ -17,7 +18,7 @@ from app.store.wakeups import notify
 
 
 def may_become_due(study: Row[Any], rows: Sequence[Row[Any]], jobs: Collection[JobRow]) -> bool:
-    """Could settling these jobs make anything due before the last of them is settled?
+    """Could settling these jobs, or some of them, make anything due? Asked before anything is written.
 
     A step reads what was known when it became due. If that can be in the middle of a list, the list must be settled
     one by one, or what a step reads would depend on who happened to speak at the same time.
@@ -26,9 +27,16 @@ def may_become_due(study: Row[Any], rows: Sequence[Row[Any]], jobs: Collection[J
         return False
     if study.planned_full - study.settled_full <= len({job.sample for job in jobs if not job.cheap_only}):
         return True
+    if study.phase != "initial":
+        return False
+    # Generations become due as jobs are settled, never the other way: nothing at the end, nothing before.
     told = Counter(job.objective for job in jobs)
-    streams = [row for row in rows if study.phase == "initial" and row.same_run_as is None and row.generation >= 0]
-    return any(_unsettled(row) - told[row.id] <= LAMBDA // 2 for row in streams if told[row.id])
+    return not isinstance(due(progress_of(study, rows, _most(study, rows), set(), told)), Nothing)
+
+
+def _most(study: Row[Any], rows: Sequence[Row[Any]]) -> list[float]:
+    """Ratios with which anything is due that could be with any others; to measure them costs queries."""
+    return [float(study.spec["max_ratio"])] * len(rows)
 
 
 def make_due_what_is(connection: Connection, study: Row[Any]) -> None:
@@ -55,9 +63,7 @@ def make_due_what_is(connection: Connection, study: Row[Any]) -> None:
 def _make_generations_due(
     connection: Connection, study: Row[Any], rows: Sequence[Row[Any]], streaming: set[int]
 ) -> None:
-    # Measuring costs queries, so it is asked first whether anything could be due whatever they answer.
-    most = [float(study.spec["max_ratio"])] * len(rows)
-    if isinstance(due(progress_of(study, rows, most, streaming)), Nothing):
+    if isinstance(due(progress_of(study, rows, _most(study, rows), streaming)), Nothing):
         return
     ratios = current_ratios(connection, study, rows)
     for row, ratio in zip(rows, ratios, strict=True):
@@ -103,8 +109,18 @@ def announce(
     notify(connection)
 
 
-def progress_of(study: Row[Any], rows: Sequence[Row[Any]], ratios: Sequence[float], streaming: set[int]) -> Progress:
-    """The stepping rule's view of a study. `streaming`: objectives whose next generation is due already."""
+def progress_of(
+    study: Row[Any],
+    rows: Sequence[Row[Any]],
+    ratios: Sequence[float],
+    streaming: set[int],
+    told: Mapping[int, int] = MappingProxyType({}),
+) -> Progress:
+    """The stepping rule's view of a study.
+
+    `streaming`: objectives whose next generation is due already; `told`: jobs that are about to be settled, by
+    objective.
+    """
     threshold = study.spec["cheap_threshold"]
     cheap = tuple(row.position for row, ratio in zip(rows, ratios, strict=True) if ratio > threshold)
     streams = tuple(
@@ -112,7 +128,7 @@ def progress_of(study: Row[Any], rows: Sequence[Row[Any]], ratios: Sequence[floa
             objective=row.position,
             generation=row.generation,
             planned=row.created,
-            unsettled=_unsettled(row),
+            unsettled=_unsettled(row) - told.get(row.id, 0),
         )
         for row in rows
         if row.position in cheap and row.same_run_as is None and row.position not in streaming and row.generation >= 0

@@ -80,9 +80,9 @@ def _expire_study(connection: Connection, study: Row[Any], over: Sequence[JobRow
         ledger.mishaps.append((job.objective, "expired"))
         if change.state == "failed":
             ledger.results += failures(job, "lost", also)
-    now = write(connection, study, ledger, also)
+    write(connection, study, ledger, also)
     if over:
         notify(connection)
     if ledger.results:
-        make_due_what_is(connection, now)
+        make_due_what_is(connection, find_study_by_id(connection, study.id))
     return [ending.lease for ending in ledger.endings]

@@ -63,7 +63,8 @@ def _create(connection: Connection, spec: Specification, lease_s: float, paused:
     state = "paused" if paused else "active"
     study = create_study(connection, spec.name, spec.model_dump(mode="json"), spec.budget, seed, objectives, state)
     created = Ledger(events=[("created", {"budget": spec.budget})])
-    plan_initial(connection, write(connection, find_study_by_id(connection, study), created, {}))
+    write(connection, find_study_by_id(connection, study), created, {})
+    plan_initial(connection, find_study_by_id(connection, study))
     return True
 
 
@@ -133,8 +134,9 @@ def extend(database: Database, name: str, budget: int) -> None:
         phase = study.phase if study.phase != "finished" else "search" if study.step else "initial"
         reopened = {"phase": phase, "finished_at": None, "ending": None, "cancel_running": False}
         change_study(connection, study.id, budget=budget, **reopened)
-        now = write(connection, study, Ledger(events=[("extended", {"budget": budget, "phase": phase})]), {})
+        write(connection, study, Ledger(events=[("extended", {"budget": budget, "phase": phase})]), {})
         drop_due(connection, study.id, ["closing"])
+        now = find_study_by_id(connection, study.id)
         if now.phase == "initial" and now.planned_full == 0:
             plan_initial(connection, now)
         else:

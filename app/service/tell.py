@@ -1,7 +1,7 @@
 """Tell: a worker's values and failures. Idempotent per lease; a list is answered item by item."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +13,8 @@ from app.service.verdicts import Limits, told_failure, told_value
 from app.store.attempts import owners, read_attempts
 from app.store.database import Database
 from app.store.ledger import Ending, JobRow, Ledger, Result
-from app.store.studies import guests, objectives_of
-from app.store.transitions import lock_jobs, lock_study, write
+from app.store.studies import find_study_by_id, guests, objectives_of_all
+from app.store.transitions import lock_jobs, lock_studies, write_all
 from app.store.wakeups import notify
 from app.store.workers import count_attempts
 from counterpoise.wire.problems import did_you_mean
@@ -22,6 +22,7 @@ from counterpoise.wire.work import Tell, Told
 
 MOST_METADATA = 20_000
 STOPPED = "it was stopped"  # how a stopped study ended
+Owners = Mapping[str, tuple[int, int]]  # job and study, by lease
 Ended = dict[str, RowMapping | None]  # by lease
 SAID = ("done", "failed", "late", "duplicate")  # outcomes that a worker's own words gave an attempt
 
@@ -33,7 +34,7 @@ def tell(database: Database, items: Sequence[Tell]) -> list[Told]:
 
 
 def tell_all(connection: Connection, items: Sequence[Tell]) -> list[Told]:
-    """Settle what can be settled, study by study, in one transaction; answers in the order of the items."""
+    """Settle what can be settled, in one transaction; answers in the order of the items."""
     known = owners(connection, [item.lease for item in items])
     point("tell.begun")
     answers: dict[int, Told] = {}
@@ -46,10 +47,11 @@ def tell_all(connection: Connection, items: Sequence[Tell]) -> list[Told]:
             answers[index] = Told(job=item.job, status=404, detail=detail)
         else:
             by_study.setdefault(study, []).append(index)
-    for study in sorted(by_study):  # one order for all, so that two lists never wait for each other
-        for indices in _rounds(by_study[study], items):
-            heard = _tell_study(connection, study, [items[index] for index in indices], ended)
-            answers.update(zip(indices, heard, strict=True))
+    # One order for all, so that two lists never wait for each other.
+    told = [index for study in sorted(by_study) for index in by_study[study]]
+    for indices in _rounds(told, items):
+        heard = _tell_round(connection, [items[index] for index in indices], known, ended)
+        answers.update(zip(indices, heard, strict=True))
     count_attempts(connection, ended)
     point("tell.written")
     return [answers[index] for index in range(len(items))]
@@ -59,34 +61,52 @@ def _rounds(indices: Sequence[int], items: Sequence[Tell]) -> Iterator[list[int]
     """Parts of a list in which each job is spoken of once: a second word on a job must see the first one's effect."""
     while indices:
         first = {items[index].job: index for index in reversed(indices)}.values()
-        yield sorted(first)
+        yield [index for index in indices if index in first]
         indices = [index for index in indices if index not in first]
 
 
-def _tell_study(connection: Connection, study_id: int, items: Sequence[Tell], ended: Ended) -> list[Told]:
-    study = lock_study(connection, study_id)
-    if study is None:
-        return [Told(job=item.job, status=404, detail="its study was deleted meanwhile") for item in items]
-    rows = objectives_of(connection, study_id)
+def _tell_round(connection: Connection, items: Sequence[Tell], known: Owners, ended: Ended) -> list[Told]:
+    """Settle these in as many statements as one, but for studies in which a step may become due in the middle."""
+    studies = lock_studies(connection, sorted({known[item.lease][1] for item in items}))
+    rows = objectives_of_all(connection, list(studies))
     jobs = lock_jobs(connection, [item.job for item in items])
-    if len(items) > 1 and may_become_due(study, rows, jobs.values()):
-        return [answer for item in items for answer in _tell_study(connection, study_id, [item], ended)]
-    also = guests(rows)
-    hearing = _Hearing(
-        names={row.id: row.name for row in rows},
-        also=also,
-        limits=limits_of(study),
-        jobs=jobs,
-        attempts=read_attempts(connection, [item.lease for item in items]),
-    )
-    answers = [hearing.hear(item) for item in items]
-    now = write(connection, study, hearing.ledger, also)
-    note_ended(ended, hearing.ledger, hearing.attempts)
-    if any(change.state == "ready" for change in hearing.ledger.changes):
+    attempts = read_attempts(connection, [item.lease for item in items])
+    hearings: dict[int, _Hearing] = {}
+    alone: set[int] = set()  # studies whose items are settled one by one
+    careful: set[int] = set()  # studies in which something may be due afterwards
+    for study in studies.values():
+        mine = [item for item in items if known[item.lease][1] == study.id]
+        hearings[study.id] = _Hearing(
+            names={row.id: row.name for row in rows[study.id]},
+            also=guests(rows[study.id]),
+            limits=limits_of(study),
+            jobs=jobs,
+            attempts=attempts,
+        )
+        if may_become_due(study, rows[study.id], [jobs[item.job] for item in mine]):
+            (alone if len(mine) > 1 else careful).add(study.id)
+    answers = [_hear(item, known, hearings, alone) for item in items]
+    heard = [(studies[study], hearing.ledger) for study, hearing in hearings.items() if study not in alone]
+    write_all(connection, heard, {run: found for hearing in hearings.values() for run, found in hearing.also.items()})
+    for _, ledger in heard:
+        note_ended(ended, ledger, attempts)
+    if any(change.state == "ready" for _, ledger in heard for change in ledger.changes):
         notify(connection)
-    if hearing.ledger.results:
-        make_due_what_is(connection, now)
-    return answers
+    for study, ledger in heard:
+        if ledger.results and study.id in careful:
+            make_due_what_is(connection, find_study_by_id(connection, study.id))
+    return [
+        _tell_round(connection, [item], known, ended)[0] if answer is None else answer
+        for item, answer in zip(items, answers, strict=True)
+    ]
+
+
+def _hear(item: Tell, known: Owners, hearings: "Mapping[int, _Hearing]", alone: Collection[int]) -> Told | None:
+    """None if it must be heard alone."""
+    study = known[item.lease][1]
+    if study not in hearings:
+        return Told(job=item.job, status=404, detail="its study was deleted meanwhile")
+    return None if study in alone else hearings[study].hear(item)
 
 
 def note_ended(ended: Ended, ledger: Ledger, attempts: Mapping[str, RowMapping]) -> None:

@@ -16,15 +16,14 @@ from sqlalchemy import (
     column,
     exists,
     func,
-    insert,
     select,
     true,
     update,
 )
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from app.store.among import among
 from app.store.clock import database_now, new_lease
+from app.store.rows import insert_each
 from app.store.tables import READY, attempts, jobs, objectives, samples, studies
 
 
@@ -53,8 +52,6 @@ def lease(connection: Connection, queues: Sequence[int], limit: int) -> list[Lea
     taken = connection.execute(statement, {"queues": given, "limit": limit}).all()
     if not taken:
         return []
-    wanted = {row.sample_id for row in taken}
-    x = {row.id: row.x for row in connection.execute(_POINTS, {"ids": list(wanted)})}
     return [
         Lease(
             job=row.id,
@@ -64,7 +61,7 @@ def lease(connection: Connection, queues: Sequence[int], limit: int) -> list[Lea
             sample=row.sample_id,
             attempt=row.attempts,
             expires_at=row.expires_at,
-            x=x[row.sample_id],
+            x=row.x,
         )
         for row in sorted(taken, key=lambda row: row.id)
     ]
@@ -105,6 +102,7 @@ def _take(heads: Select[int]) -> ReturningUpdate[Any]:
     # As a CTE the heads are chosen once; a planner might repeat a mere subquery, and lock other jobs each time.
     chosen = heads.cte("chosen")
     patience = select(objectives.c.lease_s).where(objectives.c.id == jobs.c.objective_id).scalar_subquery()
+    point = select(samples.c.x).where(samples.c.id == jobs.c.sample_id).scalar_subquery()
     return (
         update(jobs)
         .where(jobs.c.id.in_(select(chosen)), jobs.c.state == "ready")
@@ -124,6 +122,7 @@ def _take(heads: Select[int]) -> ReturningUpdate[Any]:
             jobs.c.sample_id,
             jobs.c.attempts,
             jobs.c.expires_at,
+            point.label("x"),
         )
     )
 
@@ -134,20 +133,15 @@ _HEADS_POSTGRESQL = _heads_postgresql(lock=False)
 _HEADS_SQLITE = _heads_sqlite()
 
 
-_POINTS = select(samples.c.id, samples.c.x).where(among(samples.c.id, "ids"))
-_OPEN = insert(attempts).values(leased_at=database_now())
-
-
 def open_attempts(connection: Connection, owners: Sequence[tuple[Lease, int]]) -> None:
     """Note whose each lease is (a worker's id)."""
-    if owners:
-        connection.execute(
-            _OPEN,
-            [
-                {"job_id": one.job, "number": one.attempt, "lease": one.lease, "worker_id": worker}
-                for one, worker in owners
-            ],
-        )
+    _OPEN.execute(
+        connection,
+        [{"job_id": one.job, "number": one.attempt, "lease": one.lease, "worker_id": worker} for one, worker in owners],
+    )
+
+
+_OPEN = insert_each(attempts, ("job_id", "number", "lease", "worker_id"), {"leased_at": database_now()})
 
 
 def any_ready(connection: Connection, queues: Sequence[int]) -> bool:

@@ -61,11 +61,19 @@ def find_study_by_id(connection: Connection, study: int) -> Row[Any]:
 
 
 _STUDY = select(studies).where(studies.c.id == bindparam("study"))
-_OBJECTIVES = select(objectives).where(objectives.c.study_id == bindparam("study")).order_by(objectives.c.position)
+_OBJECTIVES = select(objectives).where(among(objectives.c.study_id, "studies")).order_by(objectives.c.position)
 
 
 def objectives_of(connection: Connection, study: int) -> list[Row[Any]]:
-    return list(connection.execute(_OBJECTIVES, {"study": study}).all())
+    return objectives_of_all(connection, [study])[study]
+
+
+def objectives_of_all(connection: Connection, ids: Sequence[int]) -> dict[int, list[Row[Any]]]:
+    """By study, in the order of their positions."""
+    found: dict[int, list[Row[Any]]] = {study: [] for study in ids}
+    for row in connection.execute(_OBJECTIVES, {"studies": ids}):
+        found[row.study_id].append(row)
+    return found
 
 
 def guests(rows: Sequence[Row[Any]]) -> dict[int, list[int]]:

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, insert, select, update
+from sqlalchemy import BigInteger, Connection, Double, Integer, Row, String, bindparam, select, update
 
 from app.errors import StateChanged
 from app.store.among import among
 from app.store.clock import database_now
 from app.store.ledger import Change, Ending, JobRow, Ledger
+from app.store.rows import insert_each, update_each
 from app.store.samples import give_up
 from app.store.tables import READY, attempts, events, jobs, objectives, sample_values, samples, studies
 
@@ -22,17 +23,17 @@ UNSETTLED = ("ready", "leased")
 KEPT = ("done", "failed", "superseded", "open_full", "expired", "late", "duplicate")
 
 
-def _one(rows: list[dict[str, Any]]) -> Any:
-    """A list is executemany, which costs psycopg a pipeline; a single one need not."""
-    return rows if len(rows) > 1 else rows[0]
-
-
 def lock_study(connection: Connection, study: int) -> Row[Any] | None:
     """The study's row, locked; None if it is gone."""
-    return connection.execute(_LOCK_STUDY, {"study": study}).one_or_none()
+    return lock_studies(connection, [study]).get(study)
 
 
-_LOCK_STUDY = select(studies).where(studies.c.id == bindparam("study")).with_for_update()
+def lock_studies(connection: Connection, ids: Sequence[int]) -> dict[int, Row[Any]]:
+    """The studies' rows, locked, in the order of their ids; those that are gone are left out."""
+    return {row.id: row for row in connection.execute(_LOCK_STUDIES, {"ids": ids})}
+
+
+_LOCK_STUDIES = select(studies).where(among(studies.c.id, "ids")).order_by(studies.c.id).with_for_update()
 
 
 def lock_jobs(connection: Connection, ids: Sequence[int]) -> dict[int, JobRow]:
@@ -57,31 +58,41 @@ def job_row(row: Row[Any]) -> JobRow:
     )
 
 
-def write(connection: Connection, study: Row[Any], ledger: Ledger, also: Mapping[int, Sequence[int]]) -> Row[Any]:
-    """Write a ledger of a study whose row was just locked; answers the row as it is now.
-
-    `also`: the objectives that come with each objective's run.
-    """
-    _change_jobs(connection, ledger.changes)
-    cut_short = {one.job.sample for one in ledger.changes if one.state == "superseded" and not one.job.cheap_only}
-    give_up(connection, study.id, sorted(cut_short))
-    _end_attempts(connection, ledger.endings)
-    _record(connection, study, ledger)
-    settled = _count(connection, ledger, also)
-    numbers = len(ledger.results) + len(ledger.events)
-    if not numbers and not settled:
-        return study
-    grown = {"one": study.id, "numbers": numbers, "settled": settled}
-    return connection.execute(_GROW_STUDY, grown).one()
+Also = Mapping[int, Sequence[int]]  # the objectives that come with each objective's run
 
 
-_GROW_STUDY = (
-    update(studies)
-    .where(studies.c.id == bindparam("one"))
-    .values(
-        sequence=studies.c.sequence + bindparam("numbers"), settled_full=studies.c.settled_full + bindparam("settled")
-    )
-    .returning(*studies.c)
+def write(connection: Connection, study: Row[Any], ledger: Ledger, also: Also) -> None:
+    write_all(connection, [(study, ledger)], also)
+
+
+def write_all(connection: Connection, ledgers: Sequence[tuple[Row[Any], Ledger]], also: Also) -> None:
+    """Write the ledgers of studies whose rows were just locked: as many statements as for one."""
+    changes = [change for _, ledger in ledgers for change in ledger.changes]
+    _change_jobs(connection, changes)
+    for study, ledger in ledgers:
+        cut_short = {one.job.sample for one in ledger.changes if one.state == "superseded" and not one.job.cheap_only}
+        give_up(connection, study.id, sorted(cut_short))
+    _end_attempts(connection, [ending for _, ledger in ledgers for ending in ledger.endings])
+    _record(connection, ledgers)
+    _count_objectives(connection, _counts([ledger for _, ledger in ledgers], also))
+    settled = _count_samples(connection, _opened(changes, also))
+    grown = [
+        {"one": study.id, "numbers": len(ledger.results) + len(ledger.events), "settled": settled[study.id]}
+        for study, ledger in ledgers
+    ]
+    _GROW_STUDY.execute(connection, [row for row in grown if row["numbers"] or row["settled"]])
+
+
+_GROW_STUDY = update_each(
+    {"one": studies.c.id.type, "numbers": BigInteger(), "settled": Integer()},
+    lambda given: (
+        update(studies)
+        .where(studies.c.id == given["one"])
+        .values(
+            sequence=studies.c.sequence + given["numbers"],
+            settled_full=studies.c.settled_full + given["settled"],
+        )
+    ),
 )
 
 
@@ -125,131 +136,134 @@ _CHANGE_JOBS = (
     )
 )
 
-_END_ATTEMPT = (
-    update(attempts)
-    .where(attempts.c.lease == bindparam("token"))
-    .values(
-        ended_at=bindparam("over") * database_now(),  # null while it runs
-        outcome=bindparam("how"),
-        value=bindparam("told"),
-        failure=bindparam("kind"),
-        message=bindparam("words"),
-        duration_s=bindparam("took"),
-        details=bindparam("more"),
-    )
+_END_ATTEMPT = update_each(
+    {"token": String(), "over": Double()}
+    | {name: attempts.c[name].type for name in ("outcome", "value", "failure", "message", "duration_s", "details")},
+    lambda given: (
+        update(attempts)
+        .where(attempts.c.lease == given["token"])
+        .values(
+            ended_at=given["over"] * database_now(),  # null while it runs
+            **{name: given[name] for name in ("outcome", "value", "failure", "message", "duration_s", "details")},
+        )
+    ),
 )
 
 
 def _end_attempts(connection: Connection, endings: Sequence[Ending]) -> None:
-    if endings:
-        connection.execute(
-            _END_ATTEMPT,
-            _one(
-                [
-                    {
-                        "token": one.lease,
-                        "over": None if one.outcome is None else 1.0,
-                        "how": one.outcome,
-                        "told": one.value,
-                        "kind": one.failure,
-                        "words": one.message,
-                        "took": one.duration_s,
-                        "more": one.details,
-                    }
-                    for one in endings
-                ]
-            ),
-        )
+    _END_ATTEMPT.execute(
+        connection,
+        [
+            {
+                "token": one.lease,
+                "over": None if one.outcome is None else 1.0,
+                "outcome": one.outcome,
+                "value": one.value,
+                "failure": one.failure,
+                "message": one.message,
+                "duration_s": one.duration_s,
+                "details": one.details,
+            }
+            for one in endings
+        ],
+    )
 
 
-def _record(connection: Connection, study: Row[Any], ledger: Ledger) -> None:
-    """Number the results, then the other events, from where the study's sequence stands."""
-    numbered = list(enumerate(ledger.results, study.sequence + 1))
-    if numbered:
-        connection.execute(
-            _INSERT_VALUES,
-            _one(
-                [
-                    {
-                        "study_id": study.id,
-                        "seq": seq,
-                        "sample_id": one.sample,
-                        "objective_id": one.objective,
-                        "value": one.value,
-                        "failure": one.failure,
-                        "duration_s": one.duration_s,
-                    }
-                    for seq, one in numbered
-                ]
-            ),
-        )
-    happened = [
-        ("failed" if one.failure else "done", {"sample": one.sample, "objective": one.objective})
-        for one in ledger.results
-    ]
-    rows = [
-        {"study_id": study.id, "seq": seq, "kind": kind, "body": body}
-        for seq, (kind, body) in enumerate([*happened, *ledger.events], study.sequence + 1)
-    ]
-    if rows:
-        connection.execute(_INSERT_EVENTS, _one(rows))
+def _record(connection: Connection, ledgers: Sequence[tuple[Row[Any], Ledger]]) -> None:
+    """Number the results, then the other events, from where each study's sequence stands."""
+    values, told = [], []
+    for study, ledger in ledgers:
+        for seq, one in enumerate(ledger.results, study.sequence + 1):
+            values.append(
+                {
+                    "study_id": study.id,
+                    "seq": seq,
+                    "sample_id": one.sample,
+                    "objective_id": one.objective,
+                    "value": one.value,
+                    "failure": one.failure,
+                    "duration_s": one.duration_s,
+                }
+            )
+        happened: list[tuple[str, dict[str, Any]]] = [
+            ("failed" if one.failure else "done", {})
+            for one in ledger.results  # the value itself says the rest
+        ]
+        for seq, (kind, body) in enumerate([*happened, *ledger.events], study.sequence + 1):
+            told.append({"study_id": study.id, "seq": seq, "kind": kind, "body": body})
+    _INSERT_VALUES.execute(connection, values)
+    _INSERT_EVENTS.execute(connection, told)
 
 
-_INSERT_VALUES = insert(sample_values).values(at=database_now())
-_INSERT_EVENTS = insert(events).values(at=database_now())
+_INSERT_VALUES = insert_each(
+    sample_values,
+    ("study_id", "seq", "sample_id", "objective_id", "value", "failure", "duration_s"),
+    {"at": database_now()},
+)
+_INSERT_EVENTS = insert_each(events, ("study_id", "seq", "kind", "body"), {"at": database_now()})
 
 
-def _count(connection: Connection, ledger: Ledger, also: Mapping[int, Sequence[int]]) -> int:
-    """Keep the counters of objectives and samples; answers by how many the settled full samples grow."""
+def _counts(ledgers: Sequence[Ledger], also: Also) -> dict[int, Counter[str]]:
+    """By how much the counters of each objective grow."""
     deltas: dict[int, Counter[str]] = {}
-    opened: Counter[int] = Counter()
-    for one in ledger.changes:
-        job, more = one.job, (one.state in UNSETTLED) - (one.job.state in UNSETTLED)
-        guests = also.get(job.objective, [])
-        opened[job.sample] += more * (1 + len(guests))
-        delta = deltas.setdefault(job.objective, Counter())
-        delta["open_full"] += 0 if job.cheap_only else more
-        delta[job.state] -= 1
-        delta[one.state] += 1
-        for guest in guests:  # what it left behind; where it arrives, done or failed, its own result says
-            delta = deltas.setdefault(guest, Counter())
-            delta[job.state] -= job.state in ("failed", "superseded")
-            delta[one.state] += one.state == "superseded"
     guests_of_all = {guest for guests in also.values() for guest in guests}
-    for result in ledger.results:
-        if result.of_job and result.objective in guests_of_all:
-            deltas.setdefault(result.objective, Counter())["failed" if result.failure else "done"] += 1
-    for objective, mishap in ledger.mishaps:
-        deltas.setdefault(objective, Counter())[mishap] += 1
-    _count_objectives(connection, deltas)
-    return _count_samples(connection, {sample: by for sample, by in opened.items() if by})
+    for ledger in ledgers:
+        for one in ledger.changes:
+            job = one.job
+            delta = deltas.setdefault(job.objective, Counter())
+            delta["open_full"] += 0 if job.cheap_only else _more(one)
+            delta[job.state] -= 1
+            delta[one.state] += 1
+            for guest in also.get(job.objective, []):  # what it left; where it arrives, its own result says
+                delta = deltas.setdefault(guest, Counter())
+                delta[job.state] -= job.state in ("failed", "superseded")
+                delta[one.state] += one.state == "superseded"
+        for result in ledger.results:
+            if result.of_job and result.objective in guests_of_all:
+                deltas.setdefault(result.objective, Counter())["failed" if result.failure else "done"] += 1
+        for objective, mishap in ledger.mishaps:
+            deltas.setdefault(objective, Counter())[mishap] += 1
+    return deltas
+
+
+def _more(change: Change) -> int:
+    """By how many the unsettled jobs grow."""
+    return (change.state in UNSETTLED) - (change.job.state in UNSETTLED)
+
+
+def _opened(changes: Sequence[Change], also: Also) -> dict[int, int]:
+    """By how much the open objectives of each sample grow."""
+    opened: Counter[int] = Counter()
+    for one in changes:
+        opened[one.job.sample] += _more(one) * (1 + len(also.get(one.job.objective, [])))
+    return {sample: by for sample, by in opened.items() if by}
 
 
 def _count_objectives(connection: Connection, deltas: dict[int, Counter[str]]) -> None:
     moved = {objective: delta for objective, delta in deltas.items() if any(delta[name] for name in KEPT)}
-    if moved:
-        connection.execute(
-            _COUNT_OBJECTIVE,
-            _one([{"one": o, **{f"by_{name}": moved[o][name] for name in KEPT}} for o in sorted(moved)]),
-        )
+    _COUNT_OBJECTIVE.execute(
+        connection, [{"one": one, **{f"by_{name}": moved[one][name] for name in KEPT}} for one in sorted(moved)]
+    )
 
 
-_COUNT_OBJECTIVE = (
-    update(objectives)
-    .where(objectives.c.id == bindparam("one"))
-    .values({name: objectives.c[name] + bindparam(f"by_{name}") for name in KEPT})
+_COUNT_OBJECTIVE = update_each(
+    {"one": objectives.c.id.type} | {f"by_{name}": Integer() for name in KEPT},
+    lambda given: (
+        update(objectives)
+        .where(objectives.c.id == given["one"])
+        .values({name: objectives.c[name] + given[f"by_{name}"] for name in KEPT})
+    ),
 )
 
 
-def _count_samples(connection: Connection, opened: dict[int, int]) -> int:
-    """Open or close objectives of samples; answers by how many the settled full samples grow."""
-    grown = 0
+def _count_samples(connection: Connection, opened: dict[int, int]) -> Counter[int]:
+    """Open or close objectives of samples; answers by how many each study's settled full samples grow."""
+    grown: Counter[int] = Counter()
     for by in sorted(set(opened.values())):
         ids = [sample for sample, more in opened.items() if more == by]
-        rows = connection.execute(_OPEN_SAMPLES, {"ids": ids, "by": by})
-        planned = [row for row in rows if row.counts and row.imported_seq is None]
-        # Settled now, or settled before and now open again.
-        grown += sum(row.open == 0 if by < 0 else -(row.open == by) for row in planned)
+        for row in connection.execute(_OPEN_SAMPLES, {"ids": ids, "by": by}):
+            if row.counts and row.imported_seq is None:  # settled now, or settled before and now open again
+                grown[row.study_id] += row.open == 0 if by < 0 else -(row.open == by)
     return grown
 
 
@@ -258,7 +272,12 @@ _OPEN_SAMPLES = (
     .where(among(samples.c.id, "ids"))
     .values(open=samples.c.open + bindparam("by"))
     # Not `imported_seq IS NULL`: inside RETURNING, SQLite 3.40 takes that for false.
-    .returning((samples.c.full & ~samples.c.given_up).label("counts"), samples.c.imported_seq, samples.c.open)
+    .returning(
+        samples.c.study_id,
+        (samples.c.full & ~samples.c.given_up).label("counts"),
+        samples.c.imported_seq,
+        samples.c.open,
+    )
 )
 
 

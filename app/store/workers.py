@@ -5,26 +5,15 @@ already locked all the studies and jobs that it needs.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import (
-    Boolean,
-    ColumnElement,
-    Connection,
-    Executable,
-    RowMapping,
-    Table,
-    bindparam,
-    case,
-    select,
-    update,
-)
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Boolean, ColumnElement, Connection, RowMapping, bindparam, case, select, update
 
 from app.store.among import among
 from app.store.clock import database_now
+from app.store.rows import insert_each
 from app.store.tables import attempts, workers
 
 FAILURES = ("infeasible", "error", "infrastructure", "lost")
@@ -44,9 +33,8 @@ class Seen:
 def see_workers(connection: Connection, seen: Sequence[Seen]) -> dict[str, RowMapping]:
     """Note that these workers asked, registering new ones; answers id and `drained` by name."""
     by_name = {one.name: one for one in seen}  # the last word of each counts
-    upsert = _UPSERT[connection.dialect.name]
-    connection.execute(
-        upsert,
+    _SEE.execute(
+        connection,
         [
             {"name": name, "studies": list(one.studies), "objectives": list(one.objectives), "slots": one.slots}
             for name, one in sorted(by_name.items())  # in one order, so that two batches never lock crosswise
@@ -58,17 +46,20 @@ def see_workers(connection: Connection, seen: Sequence[Seen]) -> dict[str, RowMa
 _KNOWN = select(workers.c.name, workers.c.id, workers.c.drained).where(among(workers.c.name, "names"))
 
 
-def _upsert(insert: Callable[[Table], Any]) -> Executable:
-    row = insert(workers).values(first_seen_at=database_now(), last_seen_at=database_now())
+def _see_again(row: Any) -> Any:
     asked = {"studies": row.excluded.studies, "objectives": row.excluded.objectives}
     most = case((row.excluded.slots > workers.c.slots, row.excluded.slots), else_=workers.c.slots)
-    upsert: Executable = row.on_conflict_do_update(
+    return row.on_conflict_do_update(
         index_elements=["name"], set_={"last_seen_at": database_now(), "slots": most, **asked}
     )
-    return upsert
 
 
-_UPSERT = {"postgresql": _upsert(postgresql.insert), "sqlite": _upsert(sqlite.insert)}
+_SEE = insert_each(
+    workers,
+    ("name", "studies", "objectives", "slots"),
+    {"first_seen_at": database_now(), "last_seen_at": database_now()},
+    _see_again,
+)
 
 
 def seen_within(seconds: float) -> ColumnElement[bool]:
