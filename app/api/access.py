@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -64,6 +65,7 @@ def refuse_foreign_pages(request: Request) -> None:
             )
 
 
+@lru_cache(maxsize=100)  # the same few names with every request
 def _is_loopback(url: str) -> bool:
     try:
         host = urlsplit(url).hostname or ""

@@ -45,11 +45,11 @@ class RequestLog:
             try:
                 await self.app(scope, receive, send_with_id)
             except Exception:
-                log.exception("request failed", method=request.method, path=request.url.path)
+                log.exception("request failed", method=scope["method"], path=scope["path"])
                 if status:  # half an answer is out: break the connection instead of pretending
                     raise
                 await answer_unforeseen(request)(scope, receive, send_with_id)
             took_s = time.perf_counter() - began
             self.observe(scope, status, took_s)
             took = round(took_s * 1000, 1)
-            log.info("request", method=request.method, path=request.url.path, status=status, took_ms=took)
+            log.info("request", method=scope["method"], path=scope["path"], status=status, took_ms=took)

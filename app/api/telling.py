@@ -36,7 +36,7 @@ class TellDesk:
             while self._gathered and sum(len(items) for items, _ in batch) < MOST_AT_ONCE:
                 batch.append(self._gathered.pop(0))
             try:
-                answers = await asyncio.to_thread(tell, self.database, [item for items, _ in batch for item in items])
+                answers = await self._settle([item for items, _ in batch for item in items])
             except Exception:  # noqa: BLE001  one caller's trouble must not become another's: each on its own
                 await self._settle_singly(batch)
                 continue
@@ -44,10 +44,13 @@ class TellDesk:
                 _set(answer, answers[: len(items)])
                 del answers[: len(items)]
 
+    def _settle(self, items: Sequence[Tell]) -> "asyncio.Future[list[Told]]":
+        return asyncio.get_running_loop().run_in_executor(self.database.writer, tell, self.database, items)
+
     async def _settle_singly(self, batch: Sequence[tuple[Sequence[Tell], "asyncio.Future[list[Told]]"]]) -> None:
         for items, answer in batch:
             try:
-                _set(answer, await asyncio.to_thread(tell, self.database, items))
+                _set(answer, await self._settle(items))
             except Exception as error:  # noqa: BLE001  it is raised where the answer is awaited
                 if not answer.done():
                     answer.set_exception(error)

@@ -112,7 +112,9 @@ class Desk:
         if not group:
             return
         try:
-            shares, in_vain = await asyncio.to_thread(self._lease, [w.ask for w in group], any(w.fresh for w in group))
+            shares, in_vain = await asyncio.get_running_loop().run_in_executor(
+                self.database.writer, self._lease, [w.ask for w in group], any(w.fresh for w in group)
+            )
         except Exception as error:  # noqa: BLE001  whatever it is, the next round must come
             self._refuse(group, error)
             self.maybe_ready = self.maybe_ready or everybody

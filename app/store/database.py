@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import DatabaseError, DataError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from app.errors import DatabaseUnusable
 
@@ -25,12 +25,12 @@ OLDEST_SQLITE = (3, 35, 0)  # UPDATE … RETURNING
 BUSY_MS = 30_000
 CONNECT_S = 5
 # A server that stands still or is cut off in the middle of a write holds its locks, and would stop all the others.
-# Not for reads: they lock nothing, and a planner may think for long about what it reads.
-_ABANDON = text(
-    "SELECT set_config('idle_in_transaction_session_timeout', '30s', true)"
+_ABANDON = (
+    "SELECT set_config('idle_in_transaction_session_timeout', '30s', false)"
     " WHERE current_setting('idle_in_transaction_session_timeout') = '0'"
 )
-_WRITER = "sqlite-writer"
+# Not for reads: they lock nothing, and a planner may think for long about what it reads.
+_PATIENT = "SET LOCAL idle_in_transaction_session_timeout = 0"
 
 
 class Database:
@@ -39,7 +39,8 @@ class Database:
     def __init__(self, url: str, *, pool_size: int = 10) -> None:
         self.url = url
         self.is_sqlite = url.startswith("sqlite")
-        self._writer: ThreadPoolExecutor | None = None
+        self.writer: ThreadPoolExecutor | None = None  # the thread that writes, where there is but one
+        self._writer_thread, self._is_writing = 0, False
         if self.is_sqlite:
             if sqlite3.sqlite_version_info < OLDEST_SQLITE:
                 raise DatabaseUnusable(
@@ -47,28 +48,38 @@ class Database:
                 )
             self._reading = _sqlite_engine(url, begin="BEGIN", pool_size=pool_size, writes=False)
             self._writing = _sqlite_engine(url, begin="BEGIN IMMEDIATE", pool_size=1, writes=True)
-            self._writer = ThreadPoolExecutor(1, thread_name_prefix=_WRITER)
+            self.writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer", initializer=self._note_writer)
         else:
             self._reading = self._writing = _postgresql_engine(url, pool_size)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         with self._connect(self._reading) as connection:
+            if connection.info.get("abandoned"):
+                connection.exec_driver_sql(_PATIENT)
             yield connection
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction; when this returns, what it did survives a power cut."""
-        if self._writer is None:
+        if self.writer is None or threading.get_ident() == self._writer_thread:
             return self._transact(work)
-        if threading.current_thread().name.startswith(_WRITER):
-            raise RuntimeError("a write inside a write would wait for itself")
-        return self._writer.submit(self._transact, work).result()
+        return self.writer.submit(self._transact, work).result()
+
+    def _note_writer(self) -> None:
+        self._writer_thread = threading.get_ident()
 
     def _transact(self, work: Callable[[Connection], T]) -> T:
-        with self._connect(self._writing) as connection:
-            if not self.is_sqlite:
-                connection.execute(_ABANDON)
-            return work(connection)
+        if self.writer is None:
+            with self._connect(self._writing) as connection:
+                return work(connection)
+        if self._is_writing:
+            raise RuntimeError("a write inside a write would wait for itself")
+        self._is_writing = True
+        try:
+            with self._connect(self._writing) as connection:
+                return work(connection)
+        finally:
+            self._is_writing = False
 
     @contextmanager
     def _connect(self, engine: Engine) -> Iterator[Connection]:
@@ -113,8 +124,8 @@ class Database:
             connection.close()
 
     def close(self) -> None:
-        if self._writer:
-            self._writer.shutdown()
+        if self.writer:
+            self.writer.shutdown()
         self._writing.dispose()
         self._reading.dispose()
 
@@ -136,6 +147,11 @@ def _postgresql_engine(url: str, pool_size: int) -> Engine:
     engine = create_engine(
         url, pool_size=pool_size, max_overflow=0, pool_pre_ping=True, pool_timeout=30, hide_parameters=True
     )
+
+    @event.listens_for(engine, "connect")
+    def _limit(connection: Any, record: ConnectionPoolEntry) -> None:
+        record.info["abandoned"] = connection.execute(_ABANDON).rowcount > 0
+        connection.commit()
 
     @event.listens_for(engine, "after_cursor_execute")
     def _arm(_: Connection, cursor: Any, _s: str, _p: Any, _c: Any, executemany: bool) -> None:
@@ -168,7 +184,7 @@ def _sqlite_engine(url: str, *, begin: str, pool_size: int, writes: bool) -> Eng
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         # The driver would begin late and deferred: two writers could then both read before either writes.
-        connection.execute(text(begin))
+        connection.exec_driver_sql(begin)
 
     return engine
 
