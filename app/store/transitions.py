@@ -1,6 +1,6 @@
 """A job's transitions. Each is compare-and-set; all but leasing happen under the study's lock.
 
-Lock order: study, then jobs by id. Leasing locks no study.
+Lock order: studies by id, then jobs by study and id. Leasing locks no study.
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ def lock_jobs(connection: Connection, ids: Sequence[int]) -> dict[int, JobRow]:
     return {row.id: job_row(row) for row in connection.execute(_LOCK_JOBS, {"ids": ids})}
 
 
-_LOCK_JOBS = select(jobs).where(among(jobs.c.id, "ids")).order_by(jobs.c.id).with_for_update()
+_LOCK_JOBS = select(jobs).where(among(jobs.c.id, "ids")).order_by(jobs.c.study_id, jobs.c.id).with_for_update()
 
 
 def job_row(row: Row[Any]) -> JobRow:
