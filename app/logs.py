@@ -2,7 +2,8 @@
 
 import logging
 import sys
-from typing import Any
+from contextlib import suppress
+from typing import Any, TextIO, cast
 
 import structlog
 
@@ -37,6 +38,18 @@ def configure_logs(settings: Settings) -> None:
     structlog.configure(
         processors=[*shared, *render],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[settings.log_level.upper()]),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(cast("TextIO", _Forgiving())),
         cache_logger_on_first_use=False,
     )
+
+
+class _Forgiving:
+    """Standard error. A full disk or a reader that left must not end what is logged: a planner, the desk of asks."""
+
+    def write(self, line: str) -> None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(line)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()

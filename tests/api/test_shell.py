@@ -1,5 +1,6 @@
 """The HTTP shell: health, problems, request ids, body limit, logs."""
 
+import io
 import json
 import logging
 from collections.abc import Iterator
@@ -203,6 +204,20 @@ def test_logs_can_be_pretty(client: TestClient, capfd: pytest.CaptureFixture[str
     assert "path" in written
     assert "RuntimeError" in written
     assert "hunter2" not in written
+
+
+class FullDisk(io.StringIO):
+    def write(self, _: str) -> int:
+        raise OSError("no space left on device")
+
+
+@pytest.mark.usefixtures("_restored_logs")
+def test_a_log_that_cannot_be_written_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", FullDisk())
+    configure_logs(load_settings())
+    log = structlog.stdlib.get_logger("counterpoise.planner")
+    log.info("step")
+    log.error("the planner goes on after a fault", exc_info=ZeroDivisionError())
 
 
 def test_every_error_has_its_answer() -> None:
