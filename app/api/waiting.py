@@ -112,9 +112,7 @@ class Desk:
         if not group:
             return
         try:
-            shares, in_vain = await asyncio.get_running_loop().run_in_executor(
-                self.database.writer, self._lease, [w.ask for w in group], any(w.fresh for w in group)
-            )
+            shares, in_vain = await self._lease([w.ask for w in group], any(w.fresh for w in group))
         except Exception as error:  # noqa: BLE001  whatever it is, the next round must come
             self._refuse(group, error)
             self.maybe_ready = self.maybe_ready or everybody
@@ -143,13 +141,21 @@ class Desk:
         else:
             log.error("asks could not be served", exc_info=error)
 
-    def _lease(self, asks: Sequence[Ask], fresh: bool) -> tuple[list[list[Job]], set[str]]:
+    async def _lease(self, asks: Sequence[Ask], fresh: bool) -> tuple[list[list[Job]], set[str]]:
         """A list of jobs for each, and the workers who wait in vain, as they are drained."""
+        shares: list[list[Job]] = [[] for _ in asks]
         # A look costs no lock; those who have been here before are only served if there is something.
-        ready = fresh or peek(self.database, asks)
-        shares = serve(self.database, asks, self.heartbeat_s) if ready else [[] for _ in asks]
+        if fresh or await asyncio.to_thread(peek, self.database, asks):
+            # Only this where all writes are: to look may mean to wait for other readers.
+            shares = await asyncio.get_running_loop().run_in_executor(
+                self.database.writer, serve, self.database, asks, self.heartbeat_s
+            )
         empty = [ask for ask, share in zip(asks, shares, strict=True) if not share and ask.wait_s > 0]
-        return shares, drained(self.database, empty) if empty else set()
+        in_vain: set[str] = set()
+        if empty:
+            with suppress(CounterpoiseError):  # what the others have leased must reach them
+                in_vain = await asyncio.to_thread(drained, self.database, empty)
+        return shares, in_vain
 
     async def _beat(self) -> None:
         while not self.closing.is_set():

@@ -1,0 +1,61 @@
+"""The desk of asks when something goes wrong, or slowly, beside it."""
+
+import asyncio
+import threading
+
+import pytest
+
+from app.api.waiting import Desk
+from app.errors import DatabaseUnusable
+from app.store.pulse import beat
+from counterpoise.wire.work import Ask
+from tests.api.wing import Wing
+
+
+def asking(objective: str, wait_s: float) -> Ask:
+    return Ask(worker=objective, studies=["*"], objectives=[objective], wait_s=wait_s)
+
+
+def test_jobs_reach_their_worker_whatever_becomes_of_those_who_get_none(
+    wing: Wing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> None:
+        raise DatabaseUnusable("gone fishing")
+
+    monkeypatch.setattr("app.api.waiting.drained", away)
+
+    async def scene() -> list[int]:
+        desk = Desk(wing.database, 20.0)
+        never = asyncio.get_running_loop().create_future()
+        asks = [asyncio.create_task(desk.ask(ask, never)) for ask in (asking("mass", 1.0), asking("none", 1.0))]
+        desk.start()  # now that both are there: they are served together
+        answers = await asyncio.gather(*asks)
+        await desk.stop()
+        return [len(answer.jobs) for answer in answers]
+
+    assert asyncio.run(asyncio.wait_for(scene(), 60)) == [1, 0]
+
+
+def test_a_look_for_jobs_holds_up_nobody_who_writes(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have to wait for a connection while others read for long."""
+    looking, written = threading.Event(), threading.Event()
+
+    def slow(*_: object) -> bool:
+        looking.set()
+        assert written.wait(20)
+        return False
+
+    monkeypatch.setattr("app.api.waiting.peek", slow)
+
+    async def scene() -> None:
+        desk = Desk(wing.database, 20.0)
+        desk.start()
+        never = asyncio.get_running_loop().create_future()
+        waits = asyncio.create_task(desk.ask(asking("none", 60.0), never))
+        assert await asyncio.to_thread(looking.wait, 20)
+        await asyncio.wait_for(asyncio.to_thread(wing.database.write, beat), 10)
+        written.set()
+        await desk.stop()
+        await waits
+
+    asyncio.run(asyncio.wait_for(scene(), 60))
