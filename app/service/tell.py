@@ -60,7 +60,7 @@ def tell_all(connection: Connection, items: Sequence[Tell]) -> list[Told]:
 def _rounds(indices: Sequence[int], items: Sequence[Tell]) -> Iterator[list[int]]:
     """Parts of a list in which each job is spoken of once: a second word on a job must see the first one's effect."""
     while indices:
-        first = {items[index].job: index for index in reversed(indices)}.values()
+        first = set({items[index].job: index for index in reversed(indices)}.values())
         yield [index for index in indices if index in first]
         indices = [index for index in indices if index not in first]
 
@@ -74,8 +74,11 @@ def _tell_round(connection: Connection, items: Sequence[Tell], known: Owners, en
     hearings: dict[int, _Hearing] = {}
     alone: set[int] = set()  # studies whose items are settled one by one
     careful: set[int] = set()  # studies in which something may be due afterwards
+    told: dict[int, list[JobRow]] = {study: [] for study in studies}
+    for item in items:
+        if known[item.lease][1] in told:
+            told[known[item.lease][1]].append(jobs[item.job])
     for study in studies.values():
-        mine = [item for item in items if known[item.lease][1] == study.id]
         hearings[study.id] = _Hearing(
             names={row.id: row.name for row in rows[study.id]},
             also=guests(rows[study.id]),
@@ -83,8 +86,8 @@ def _tell_round(connection: Connection, items: Sequence[Tell], known: Owners, en
             jobs=jobs,
             attempts=attempts,
         )
-        if may_become_due(study, rows[study.id], [jobs[item.job] for item in mine]):
-            (alone if len(mine) > 1 else careful).add(study.id)
+        if may_become_due(study, rows[study.id], told[study.id]):
+            (alone if len(told[study.id]) > 1 else careful).add(study.id)
     answers = [_hear(item, known, hearings, alone) for item in items]
     heard = [(studies[study], hearing.ledger) for study, hearing in hearings.items() if study not in alone]
     write_all(connection, heard, {run: found for hearing in hearings.values() for run, found in hearing.also.items()})

@@ -1,0 +1,72 @@
+"""A list of tells leaves what its tells one by one would: who speaks at the same time is chance."""
+
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Table
+
+from app.service.tell import tell
+from app.store.database import Database
+from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, steps, studies, workers
+from counterpoise.wire.work import Failure, Job, Tell
+from tests.service.lab import Lab
+
+TABLES = (studies, objectives, steps, samples, jobs, attempts, sample_values, events, workers)
+RUNS = [
+    {"name": "mass", "evaluation_time_s": 1.0},
+    {"name": "crash", "evaluation_time_s": 3.0},
+    {"name": "lift", "same_run_as": "crash"},
+]
+
+
+def said(job: Job, rng: random.Random) -> Tell:
+    words: dict[str, Any] = {"job": job.job, "lease": job.lease, "duration_s": rng.choice([0.1, 1.0, 9.0])}
+    if rng.random() < 0.2:
+        kind = rng.choice(["infeasible", "error", "infrastructure"])
+        return Tell(**words, failure=Failure(kind=kind, message=rng.choice(["", "NULL", '{"a\\', "ä"])))
+    also = {name: rng.random() for name in job.also if rng.random() < 0.8}
+    return Tell(**words, value=rng.choice([rng.random(), 1e100, 5e-324]), also=also)
+
+
+def rows(lab: Lab, table: Table) -> list[dict[str, Any]]:
+    """Without times. Steps without their ids, study by study: between studies there is no order."""
+    left_out = {"at", "busy_s", *(["id"] if table is steps else [])}
+    found = [
+        {name: value for name, value in row.items() if name not in left_out and not name.endswith("_at")}
+        for row in lab.rows(table)
+    ]
+    return sorted(found, key=lambda row: row["study_id"]) if table is steps else found
+
+
+@pytest.mark.parametrize("seed", [0, 1, 4])
+def test_a_list_over_studies_leaves_what_its_tells_one_by_one_would(
+    sqlite_template: Path, tmp_path: Path, seed: int
+) -> None:
+    """Streams and the first search step become due in its middle; others of its studies have nothing due."""
+    rng = random.Random(seed)  # noqa: S311
+    both = [tmp_path / "list.db", tmp_path / "single.db"]
+    shutil.copy(sqlite_template, both[0])
+    database = Database(f"sqlite:///{both[0]}")
+    labs = [Lab(database), Lab(database, name="car", initial_samples=40, budget=50, max_attempts=1, objectives=RUNS)]
+    labs.append(Lab(database, name="measured", objectives=[{"name": "mass"}, {"name": "crash"}]))
+    labs[0].plan()
+    held = labs[0].ask(most=60) + labs[2].ask(most=60, worker="other")
+    held += labs[1].ask("mass", most=25) + labs[1].ask("crash", most=5)
+    labs[0].expire(*rng.sample(held, 5))
+    labs[0].ripen()
+    held += labs[0].ask(most=2)  # some jobs are spoken of twice
+    database.close()
+    shutil.copy(*both)
+    words = [said(job, rng) for job in rng.sample(held, len(held))]
+    left: list[dict[str, Any]] = []
+    for file, lists in zip(both, ([words], [[word] for word in words]), strict=True):
+        labs[0].database = Database(f"sqlite:///{file}")
+        answers = [answer for each in lists for answer in tell(labs[0].database, each)]
+        left.append({"answers": answers} | {table.name: rows(labs[0], table) for table in TABLES})
+        labs[0].database.close()
+    assert {step["kind"] for step in left[0]["steps"]} == {"initial", "stream", "search"}
+    for name in left[0]:
+        assert left[0][name] == left[1][name], name
