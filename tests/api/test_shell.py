@@ -61,6 +61,7 @@ def test_alive_and_ready(client: TestClient) -> None:
     assert client.get("/docs").status_code == 200
 
 
+@pytest.mark.own_database
 def test_not_ready_when_the_schema_is_another(client: TestClient, settings: Settings) -> None:
     database = Database(settings.database_url)
     database.write(lambda connection: connection.execute(text("DELETE FROM alembic_version")))

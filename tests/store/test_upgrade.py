@@ -20,6 +20,8 @@ from app.store.tables import attempts, jobs, metadata, objectives, workers
 from app.store.upgrade import MIGRATIONS, _config, drift, head, require_head, revision, upgrade
 from tests.store.small_study import SmallStudy
 
+pytestmark = pytest.mark.own_database
+
 
 def test_an_empty_database_upgrades_to_head_without_drift(empty_url: str) -> None:
     database = Database(empty_url)
