@@ -17,6 +17,7 @@ import numpy as np
 
 from app.optimizer.arrays import Floats, Ints
 
+SMALLEST = 0.0
 LARGEST = 1e100  # of a value: the squares that models are made of must not overflow
 
 

@@ -10,11 +10,10 @@ from sqlalchemy import Connection, Row, RowMapping
 from app.faults import point
 from app.service.due import make_due_what_is, may_become_due
 from app.service.verdicts import Limits, told_failure, told_value
-from app.store.attempts import owners, read_attempts
 from app.store.database import Database
 from app.store.ledger import Ending, JobRow, Ledger, Result
 from app.store.studies import find_study_by_id, guests, objectives_of_all
-from app.store.transitions import lock_jobs, lock_studies, write_all
+from app.store.transitions import lock_jobs_of, lock_studies_of, write_all
 from app.store.wakeups import notify
 from app.store.workers import count_attempts
 from counterpoise.wire.problems import did_you_mean
@@ -22,7 +21,7 @@ from counterpoise.wire.work import Tell, Told
 
 MOST_METADATA = 20_000
 STOPPED = "it was stopped"  # how a stopped study ended
-Owners = Mapping[str, tuple[int, int]]  # job and study, by lease
+Held = Mapping[str, tuple[JobRow, RowMapping]]  # a job and an attempt at it, by lease
 Ended = dict[str, RowMapping | None]  # by lease
 SAID = ("done", "failed", "late", "duplicate")  # outcomes that a worker's own words gave an attempt
 
@@ -35,81 +34,72 @@ def tell(database: Database, items: Sequence[Tell]) -> list[Told]:
 
 def tell_all(connection: Connection, items: Sequence[Tell]) -> list[Told]:
     """Settle what can be settled, in one transaction; answers in the order of the items."""
-    known = owners(connection, [item.lease for item in items])
     point("tell.begun")
     answers: dict[int, Told] = {}
-    by_study: dict[int, list[int]] = {}
     ended: Ended = {}
-    for index, item in enumerate(items):
-        job, study = known.get(item.lease, (None, None))
-        if study is None or job != item.job:
-            detail = f"lease {item.lease} was never issued for job {item.job}; tell with the pair that /ask answered"
-            answers[index] = Told(job=item.job, status=404, detail=detail)
-        else:
-            by_study.setdefault(study, []).append(index)
-    # One order for all, so that two lists never wait for each other.
-    told = [index for study in sorted(by_study) for index in by_study[study]]
-    for indices in _rounds(told, items):
-        heard = _tell_round(connection, [items[index] for index in indices], known, ended)
+    for indices in _rounds(items):
+        heard = _tell_round(connection, [items[index] for index in indices], ended)
         answers.update(zip(indices, heard, strict=True))
     count_attempts(connection, ended)
     point("tell.written")
     return [answers[index] for index in range(len(items))]
 
 
-def _rounds(indices: Sequence[int], items: Sequence[Tell]) -> Iterator[list[int]]:
+def _rounds(items: Sequence[Tell]) -> Iterator[list[int]]:
     """Parts of a list in which each job is spoken of once: a second word on a job must see the first one's effect."""
-    while indices:
-        first = set({items[index].job: index for index in reversed(indices)}.values())
-        yield [index for index in indices if index in first]
-        indices = [index for index in indices if index not in first]
+    left = list(range(len(items)))
+    while left:
+        first = set({items[index].job: index for index in reversed(left)}.values())
+        yield [index for index in left if index in first]
+        left = [index for index in left if index not in first]
 
 
-def _tell_round(connection: Connection, items: Sequence[Tell], known: Owners, ended: Ended) -> list[Told]:
+def _tell_round(connection: Connection, items: Sequence[Tell], ended: Ended) -> list[Told]:
     """Settle these in as many statements as one, but for studies in which a step may become due in the middle."""
-    studies = lock_studies(connection, sorted({known[item.lease][1] for item in items}))
+    leases = [item.lease for item in items]
+    studies = lock_studies_of(connection, leases)
     rows = objectives_of_all(connection, list(studies))
-    jobs = lock_jobs(connection, [item.job for item in items])
-    attempts = read_attempts(connection, [item.lease for item in items])
+    held = lock_jobs_of(connection, leases)
+    told: dict[int, list[JobRow]] = {study: [] for study in studies}
+    for item in items:
+        if _was_issued(item, held):
+            told[held[item.lease][1]["study_id"]].append(held[item.lease][0])
     hearings: dict[int, _Hearing] = {}
     alone: set[int] = set()  # studies whose items are settled one by one
     careful: set[int] = set()  # studies in which something may be due afterwards
-    told: dict[int, list[JobRow]] = {study: [] for study in studies}
-    for item in items:
-        if known[item.lease][1] in told:
-            told[known[item.lease][1]].append(jobs[item.job])
     for study in studies.values():
         hearings[study.id] = _Hearing(
-            names={row.id: row.name for row in rows[study.id]},
-            also=guests(rows[study.id]),
-            limits=limits_of(study),
-            jobs=jobs,
-            attempts=attempts,
+            names={row.id: row.name for row in rows[study.id]}, also=guests(rows[study.id]), limits=limits_of(study)
         )
         if may_become_due(study, rows[study.id], told[study.id]):
             (alone if len(told[study.id]) > 1 else careful).add(study.id)
-    answers = [_hear(item, known, hearings, alone) for item in items]
+    answers = [_hear(item, held, hearings, alone) for item in items]
     heard = [(studies[study], hearing.ledger) for study, hearing in hearings.items() if study not in alone]
     write_all(connection, heard, {run: found for hearing in hearings.values() for run, found in hearing.also.items()})
     for _, ledger in heard:
-        note_ended(ended, ledger, attempts)
+        note_ended(ended, ledger, {lease: attempt for lease, (_, attempt) in held.items()})
     if any(change.state == "ready" for _, ledger in heard for change in ledger.changes):
         notify(connection)
     for study, ledger in heard:
         if ledger.results and study.id in careful:
             make_due_what_is(connection, find_study_by_id(connection, study.id))
     return [
-        _tell_round(connection, [item], known, ended)[0] if answer is None else answer
+        _tell_round(connection, [item], ended)[0] if answer is None else answer
         for item, answer in zip(items, answers, strict=True)
     ]
 
 
-def _hear(item: Tell, known: Owners, hearings: "Mapping[int, _Hearing]", alone: Collection[int]) -> Told | None:
+def _was_issued(item: Tell, held: Held) -> bool:
+    return item.lease in held and held[item.lease][0].id == item.job
+
+
+def _hear(item: Tell, held: Held, hearings: "Mapping[int, _Hearing]", alone: Collection[int]) -> Told | None:
     """None if it must be heard alone."""
-    study = known[item.lease][1]
-    if study not in hearings:
-        return Told(job=item.job, status=404, detail="its study was deleted meanwhile")
-    return None if study in alone else hearings[study].hear(item)
+    if not _was_issued(item, held):
+        detail = f"lease {item.lease} was never issued for job {item.job}; tell with the pair that /ask answered"
+        return Told(job=item.job, status=404, detail=detail)
+    job, attempt = held[item.lease]
+    return None if attempt["study_id"] in alone else hearings[attempt["study_id"]].hear(item, job, attempt)
 
 
 def note_ended(ended: Ended, ledger: Ledger, attempts: Mapping[str, RowMapping]) -> None:
@@ -129,12 +119,9 @@ class _Hearing:
     names: dict[int, str]
     also: dict[int, list[int]]
     limits: Limits
-    jobs: dict[int, JobRow]
-    attempts: dict[str, RowMapping]
     ledger: Ledger = field(default_factory=Ledger)
 
-    def hear(self, item: Tell) -> Told:
-        job, attempt = self.jobs[item.job], self.attempts[item.lease]
+    def hear(self, item: Tell, job: JobRow, attempt: RowMapping) -> Told:
         if attempt["outcome"] in SAID:
             return self._again(item, job, attempt)
         fault = self._fault(item, job)

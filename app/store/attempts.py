@@ -2,11 +2,20 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy import CTE, Connection, RowMapping, select
 
 from app.store.among import among
 from app.store.clock import database_now
 from app.store.tables import attempts, jobs, workers
+
+
+def with_leases(name: str) -> CTE:
+    """Attempts by their leases, given as the parameter `leases`: found first, whatever they are joined with.
+
+    Without statistics PostgreSQL may think that a worker has but few attempts, and read all of them.
+    """
+    found = select(attempts, (database_now() - attempts.c.leased_at).label("age_s"))
+    return found.where(among(attempts.c.lease, "leases")).cte(name).prefix_with("MATERIALIZED")
 
 
 def owners(connection: Connection, leases: Sequence[str]) -> dict[str, tuple[int, int]]:
@@ -15,19 +24,15 @@ def owners(connection: Connection, leases: Sequence[str]) -> dict[str, tuple[int
     return {lease: (job, study) for lease, job, study in rows}
 
 
-_OWNERS = (
-    select(attempts.c.lease, attempts.c.job_id, jobs.c.study_id)
-    .join(jobs, jobs.c.id == attempts.c.job_id)
-    .where(among(attempts.c.lease, "leases"))
-)
+_found = with_leases("found")
+_OWNERS = select(_found.c.lease, _found.c.job_id, jobs.c.study_id).join(jobs, jobs.c.id == _found.c.job_id)
 
 
 def read_attempts(connection: Connection, leases: Sequence[str]) -> dict[str, RowMapping]:
     return {row["lease"]: row for row in connection.execute(_ATTEMPTS, {"leases": leases}).mappings()}
 
 
-_AGE = (database_now() - attempts.c.leased_at).label("age_s")
-_ATTEMPTS = select(*attempts.c, _AGE).where(among(attempts.c.lease, "leases"))
+_ATTEMPTS = select(with_leases("found"))
 
 
 def last_attempts(connection: Connection, job: int, most: int) -> list[RowMapping]:

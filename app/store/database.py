@@ -4,6 +4,7 @@ SQLite: one writer thread per process and BEGIN IMMEDIATE, so that writers queue
 sleeping on the busy timeout; readers see a snapshot (WAL) and never wait. PostgreSQL: a pool; any thread writes.
 """
 
+import select
 import sqlite3
 import threading
 import time
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
-from sqlalchemy.exc import DatabaseError, DataError, IntegrityError
+from sqlalchemy.exc import DatabaseError, DataError, DisconnectionError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
@@ -29,6 +30,15 @@ _ABANDON = (
     "SELECT set_config('idle_in_transaction_session_timeout', '30s', false)"
     " WHERE current_setting('idle_in_transaction_session_timeout') = '0'"
 )
+# Statements are planned once for any parameters, not anew each time: nearly all of them seek a few rows by index, which
+# is not as expensive as PostgreSQL takes it to be.
+_PLAN_ONCE = (
+    "SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('random_page_cost', '1.1', false),"
+    " set_config('jit', 'off', false)"
+)
+# But a plan that was made while a table was nearly empty would go on scanning it when it has grown, until PostgreSQL
+# makes its statistics anew. So plans are made anew after so long, then after twice that, and so on.
+FIRST_PLANS_S, LAST_PLANS_S = 1.0, 64.0
 # Not for reads: they lock nothing, and a planner may think for long about what it reads.
 _PATIENT = "SET LOCAL idle_in_transaction_session_timeout = 0"
 
@@ -144,14 +154,26 @@ def open_existing(url: str) -> Database:
 
 
 def _postgresql_engine(url: str, pool_size: int) -> Engine:
-    engine = create_engine(
-        url, pool_size=pool_size, max_overflow=0, pool_pre_ping=True, pool_timeout=30, hide_parameters=True
-    )
+    engine = create_engine(url, pool_size=pool_size, max_overflow=0, pool_timeout=30, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
-    def _limit(connection: Any, record: ConnectionPoolEntry) -> None:
+    def _prepare(connection: Any, record: ConnectionPoolEntry) -> None:
         record.info["abandoned"] = connection.execute(_ABANDON).rowcount > 0
+        connection.execute(_PLAN_ONCE)
+        record.info["plans"] = (time.monotonic(), FIRST_PLANS_S)
         connection.commit()
+
+    @event.listens_for(engine, "checkout")
+    def _look_after(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> None:
+        # A server that ends a connection says so at once. To look for that costs no way to the server, as a ping would.
+        ended = select.poll()
+        ended.register(connection.fileno(), select.POLLIN)
+        if ended.poll(0):
+            raise DisconnectionError  # a new one takes its place
+        made, kept_s = record.info["plans"]
+        if time.monotonic() > made + kept_s:
+            connection.pgconn.exec_(b"DISCARD PLANS")
+            record.info["plans"] = (time.monotonic(), min(2 * kept_s, LAST_PLANS_S))
 
     @event.listens_for(engine, "after_cursor_execute")
     def _arm(_: Connection, cursor: Any, _s: str, _p: Any, _c: Any, executemany: bool) -> None:

@@ -4,16 +4,17 @@ Lock order: studies by id, then jobs by study and id. Leasing locks no study.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Double, Integer, Row, String, bindparam, select, update
+from sqlalchemy import BigInteger, Connection, Double, Integer, Row, RowMapping, String, bindparam, select, update
 
 from app.errors import StateChanged
 from app.store.among import among
+from app.store.attempts import with_leases
 from app.store.clock import database_now
 from app.store.ledger import Change, Ending, JobRow, Ledger
-from app.store.rows import insert_each, update_each
+from app.store.rows import Together, insert_each, update_each
 from app.store.samples import give_up
 from app.store.tables import READY, attempts, events, jobs, objectives, sample_values, samples, studies
 
@@ -36,6 +37,26 @@ def lock_studies(connection: Connection, ids: Sequence[int]) -> dict[int, Row[An
 _LOCK_STUDIES = select(studies).where(among(studies.c.id, "ids")).order_by(studies.c.id).with_for_update()
 
 
+def lock_studies_of(connection: Connection, leases: Sequence[str]) -> dict[int, Row[Any]]:
+    """The rows of the studies to whose jobs these leases were issued, locked as above."""
+    return {row.id: row for row in connection.execute(_LOCK_STUDIES_OF, {"leases": leases})}
+
+
+_told = with_leases("told")
+_LOCK_STUDIES_OF = (
+    select(studies)
+    .where(studies.c.id.in_(select(jobs.c.study_id).join(_told, _told.c.job_id == jobs.c.id)))
+    .order_by(studies.c.id)
+    .with_for_update(of=studies)
+)
+
+
+def lock_jobs_of(connection: Connection, leases: Sequence[str]) -> dict[str, tuple[JobRow, RowMapping]]:
+    """The job of each of these leases, locked, and the attempt; to be read under the lock of the studies."""
+    rows = connection.execute(_LOCK_JOBS_OF, {"leases": leases}).all()
+    return {row.token: (job_row(row), row._mapping) for row in rows}
+
+
 def lock_jobs(connection: Connection, ids: Sequence[int]) -> dict[int, JobRow]:
     return {row.id: job_row(row) for row in connection.execute(_LOCK_JOBS, {"ids": ids})}
 
@@ -43,7 +64,20 @@ def lock_jobs(connection: Connection, ids: Sequence[int]) -> dict[int, JobRow]:
 _LOCK_JOBS = select(jobs).where(among(jobs.c.id, "ids")).order_by(jobs.c.study_id, jobs.c.id).with_for_update()
 
 
-def job_row(row: Row[Any]) -> JobRow:
+_LOCK_JOBS_OF = (
+    select(
+        *(jobs.c[name] for name in ("id", "study_id", "objective_id", "sample_id", "cheap_only", "step", "state")),
+        *(jobs.c[name] for name in ("lease", "attempts", "errors", "losses")),
+        _told.c.lease.label("token"),
+        *(_told.c[name] for name in ("leased_at", "ended_at", "outcome", "value", "failure", "details", "age_s")),
+    )
+    .join(_told, _told.c.job_id == jobs.c.id)
+    .order_by(jobs.c.study_id, jobs.c.id)
+    .with_for_update(of=jobs)
+)
+
+
+def job_row(row: Any) -> JobRow:
     return JobRow(
         id=row.id,
         objective=row.objective_id,
@@ -68,139 +102,119 @@ def write(connection: Connection, study: Row[Any], ledger: Ledger, also: Also) -
 def write_all(connection: Connection, ledgers: Sequence[tuple[Row[Any], Ledger]], also: Also) -> None:
     """Write the ledgers of studies whose rows were just locked: as many statements as for one."""
     changes = [change for _, ledger in ledgers for change in ledger.changes]
-    _change_jobs(connection, changes)
     for study, ledger in ledgers:
         cut_short = {one.job.sample for one in ledger.changes if one.state == "superseded" and not one.job.cheap_only}
         give_up(connection, study.id, sorted(cut_short))
-    _end_attempts(connection, [ending for _, ledger in ledgers for ending in ledger.endings])
-    _record(connection, ledgers)
-    _count_objectives(connection, _counts([ledger for _, ledger in ledgers], also))
     settled = _count_samples(connection, _opened(changes, also))
+    results = [row for study, ledger in ledgers for row in _results(study, ledger)]
+    happened = [row for study, ledger in ledgers for row in _happened(study, ledger)]
     grown = [
         {"one": study.id, "numbers": len(ledger.results) + len(ledger.events), "settled": settled[study.id]}
         for study, ledger in ledgers
     ]
-    _GROW_STUDY.execute(connection, [row for row in grown if row["numbers"] or row["settled"]])
+    written = _WRITE.execute(
+        connection,
+        jobs=[_changed(change) for change in changes],
+        attempts=[_ended(ending) for _, ledger in ledgers for ending in ledger.endings],
+        results=results,
+        events=happened,
+        objectives=_counted(_counts([ledger for _, ledger in ledgers], also)),
+        studies=[row for row in grown if row["numbers"] or row["settled"]],
+    )
+    if written["jobs"] != len(changes):  # cannot be under the locks; if it is, nothing of this may be written
+        raise StateChanged(f"{len(changes) - written['jobs']} jobs changed while they were being settled")
 
 
-_GROW_STUDY = update_each(
-    {"one": studies.c.id.type, "numbers": BigInteger(), "settled": Integer()},
+def _changed(change: Change) -> dict[str, Any]:
+    return {
+        "one": change.job.id,
+        "was": change.job.state,
+        "was_attempts": change.job.attempts,
+        "becomes": change.state,
+        "holds": change.lease,
+        "for_s": change.lease_s,
+        "after_s": change.backoff_s,
+        "now_errors": change.errors,
+        "now_losses": change.losses,
+    }
+
+
+_CHANGE_JOB = update_each(
+    {
+        "one": jobs.c.id.type,
+        "was": String(),
+        "was_attempts": Integer(),
+        "becomes": String(),
+        "holds": String(),
+        "for_s": Double(),
+        "after_s": Double(),
+        "now_errors": Integer(),
+        "now_losses": Integer(),
+    },
     lambda given: (
-        update(studies)
-        .where(studies.c.id == given["one"])
+        update(jobs)
+        .where(jobs.c.id == given["one"], jobs.c.state == given["was"], jobs.c.attempts == given["was_attempts"])
         .values(
-            sequence=studies.c.sequence + given["numbers"],
-            settled_full=studies.c.settled_full + given["settled"],
+            state=given["becomes"],
+            lease=given["holds"],
+            expires_at=database_now() + given["for_s"],  # null without a lease
+            ready_at=database_now() + given["after_s"],
+            errors=given["now_errors"],
+            losses=given["now_losses"],
         )
     ),
+    prefix="job_",
 )
 
 
-def _change_jobs(connection: Connection, changes: Sequence[Change]) -> None:
-    """Those that change alike in one statement."""
-    alike: dict[tuple[Any, ...], list[int]] = {}
-    for one in changes:
-        key = (
-            one.job.state,
-            one.job.attempts,
-            one.state,
-            one.lease,
-            one.lease_s,
-            one.backoff_s,
-            one.errors,
-            one.losses,
-        )
-        alike.setdefault(key, []).append(one.job.id)
-    changed = 0
-    for key, ids in alike.items():
-        changed += connection.execute(_CHANGE_JOBS, dict(zip(_SAID, key, strict=True), ids=ids)).rowcount
-    if changed != len(changes):  # cannot be under the locks; if it is, nothing of this may be written
-        raise StateChanged(f"{len(changes) - changed} jobs changed while they were being settled")
+def _ended(ending: Ending) -> dict[str, Any]:
+    said = {name: getattr(ending, name) for name in _SAID}
+    return {"token": ending.lease, "over": None if ending.outcome is None else 1.0, **said}
 
 
-_SAID = ("was", "was_attempts", "becomes", "holds", "for_s", "after_s", "now_errors", "now_losses")
-_CHANGE_JOBS = (
-    update(jobs)
-    .where(
-        among(jobs.c.id, "ids"),
-        jobs.c.state == bindparam("was"),
-        jobs.c.attempts == bindparam("was_attempts"),
-    )
-    .values(
-        state=bindparam("becomes"),
-        lease=bindparam("holds"),
-        expires_at=database_now() + bindparam("for_s"),  # null without a lease
-        ready_at=database_now() + bindparam("after_s"),
-        errors=bindparam("now_errors"),
-        losses=bindparam("now_losses"),
-    )
-)
-
+_SAID = ("outcome", "value", "failure", "message", "duration_s", "details")
 _END_ATTEMPT = update_each(
-    {"token": String(), "over": Double()}
-    | {name: attempts.c[name].type for name in ("outcome", "value", "failure", "message", "duration_s", "details")},
+    {"token": String(), "over": Double()} | {name: attempts.c[name].type for name in _SAID},
     lambda given: (
         update(attempts)
         .where(attempts.c.lease == given["token"])
-        .values(
-            ended_at=given["over"] * database_now(),  # null while it runs
-            **{name: given[name] for name in ("outcome", "value", "failure", "message", "duration_s", "details")},
-        )
+        .values(ended_at=given["over"] * database_now(), **{name: given[name] for name in _SAID})  # null while it runs
     ),
+    prefix="attempt_",
 )
 
 
-def _end_attempts(connection: Connection, endings: Sequence[Ending]) -> None:
-    _END_ATTEMPT.execute(
-        connection,
-        [
-            {
-                "token": one.lease,
-                "over": None if one.outcome is None else 1.0,
-                "outcome": one.outcome,
-                "value": one.value,
-                "failure": one.failure,
-                "message": one.message,
-                "duration_s": one.duration_s,
-                "details": one.details,
-            }
-            for one in endings
-        ],
-    )
+def _results(study: Row[Any], ledger: Ledger) -> Iterator[dict[str, Any]]:
+    """The results with the numbers from where the study's sequence stands."""
+    for seq, one in enumerate(ledger.results, study.sequence + 1):
+        yield {
+            "study_id": study.id,
+            "seq": seq,
+            "sample_id": one.sample,
+            "objective_id": one.objective,
+            "value": one.value,
+            "failure": one.failure,
+            "duration_s": one.duration_s,
+        }
 
 
-def _record(connection: Connection, ledgers: Sequence[tuple[Row[Any], Ledger]]) -> None:
-    """Number the results, then the other events, from where each study's sequence stands."""
-    values, told = [], []
-    for study, ledger in ledgers:
-        for seq, one in enumerate(ledger.results, study.sequence + 1):
-            values.append(
-                {
-                    "study_id": study.id,
-                    "seq": seq,
-                    "sample_id": one.sample,
-                    "objective_id": one.objective,
-                    "value": one.value,
-                    "failure": one.failure,
-                    "duration_s": one.duration_s,
-                }
-            )
-        happened: list[tuple[str, dict[str, Any]]] = [
-            ("failed" if one.failure else "done", {})
-            for one in ledger.results  # the value itself says the rest
-        ]
-        for seq, (kind, body) in enumerate([*happened, *ledger.events], study.sequence + 1):
-            told.append({"study_id": study.id, "seq": seq, "kind": kind, "body": body})
-    _INSERT_VALUES.execute(connection, values)
-    _INSERT_EVENTS.execute(connection, told)
+def _happened(study: Row[Any], ledger: Ledger) -> Iterator[dict[str, Any]]:
+    """An event for each result, with its number; then the other events."""
+    of_results: list[tuple[str, dict[str, Any]]] = [
+        ("failed" if one.failure else "done", {})
+        for one in ledger.results  # the value itself says the rest
+    ]
+    for seq, (kind, body) in enumerate([*of_results, *ledger.events], study.sequence + 1):
+        yield {"study_id": study.id, "seq": seq, "kind": kind, "body": body}
 
 
-_INSERT_VALUES = insert_each(
+_INSERT_RESULT = insert_each(
     sample_values,
     ("study_id", "seq", "sample_id", "objective_id", "value", "failure", "duration_s"),
     {"at": database_now()},
+    prefix="result_",
 )
-_INSERT_EVENTS = insert_each(events, ("study_id", "seq", "kind", "body"), {"at": database_now()})
+_INSERT_EVENT = insert_each(events, ("study_id", "seq", "kind", "body"), {"at": database_now()}, prefix="event_")
 
 
 def _counts(ledgers: Sequence[Ledger], also: Also) -> dict[int, Counter[str]]:
@@ -239,11 +253,9 @@ def _opened(changes: Sequence[Change], also: Also) -> dict[int, int]:
     return {sample: by for sample, by in opened.items() if by}
 
 
-def _count_objectives(connection: Connection, deltas: dict[int, Counter[str]]) -> None:
+def _counted(deltas: dict[int, Counter[str]]) -> list[dict[str, int]]:
     moved = {objective: delta for objective, delta in deltas.items() if any(delta[name] for name in KEPT)}
-    _COUNT_OBJECTIVE.execute(
-        connection, [{"one": one, **{f"by_{name}": moved[one][name] for name in KEPT}} for one in sorted(moved)]
-    )
+    return [{"one": one, **{f"by_{name}": moved[one][name] for name in KEPT}} for one in sorted(moved)]
 
 
 _COUNT_OBJECTIVE = update_each(
@@ -253,6 +265,27 @@ _COUNT_OBJECTIVE = update_each(
         .where(objectives.c.id == given["one"])
         .values({name: objectives.c[name] + given[f"by_{name}"] for name in KEPT})
     ),
+    prefix="objective_",
+)
+_GROW_STUDY = update_each(
+    {"one": studies.c.id.type, "numbers": BigInteger(), "settled": Integer()},
+    lambda given: (
+        update(studies)
+        .where(studies.c.id == given["one"])
+        .values(
+            sequence=studies.c.sequence + given["numbers"],
+            settled_full=studies.c.settled_full + given["settled"],
+        )
+    ),
+    prefix="study_",
+)
+_WRITE = Together(
+    jobs=_CHANGE_JOB,
+    attempts=_END_ATTEMPT,
+    results=_INSERT_RESULT,
+    events=_INSERT_EVENT,
+    objectives=_COUNT_OBJECTIVE,
+    studies=_GROW_STUDY,
 )
 
 

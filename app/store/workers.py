@@ -12,9 +12,10 @@ from typing import Any
 from sqlalchemy import Boolean, ColumnElement, Connection, RowMapping, bindparam, case, select, update
 
 from app.store.among import among
+from app.store.attempts import with_leases
 from app.store.clock import database_now
-from app.store.rows import insert_each
-from app.store.tables import attempts, workers
+from app.store.rows import insert_each, update_each
+from app.store.tables import workers
 
 FAILURES = ("infeasible", "error", "infrastructure", "lost")
 KEPT = ("done", *FAILURES, "busy_s")
@@ -33,17 +34,20 @@ class Seen:
 def see_workers(connection: Connection, seen: Sequence[Seen]) -> dict[str, RowMapping]:
     """Note that these workers asked, registering new ones; answers id and `drained` by name."""
     by_name = {one.name: one for one in seen}  # the last word of each counts
-    _SEE.execute(
-        connection,
-        [
-            {"name": name, "studies": list(one.studies), "objectives": list(one.objectives), "slots": one.slots}
-            for name, one in sorted(by_name.items())  # in one order, so that two batches never lock crosswise
-        ],
-    )
-    return {row["name"]: row for row in connection.execute(_KNOWN, {"names": by_name}).mappings()}
+    rows = [
+        {"name": name, "studies": list(one.studies), "objectives": list(one.objectives), "slots": one.slots}
+        for name, one in sorted(by_name.items())  # in one order, so that two batches never lock crosswise
+    ]
+    if connection.dialect.name == "postgresql":
+        found = connection.execute(_SEE_AND_ANSWER, _SEE.arrays(rows))
+    else:
+        _SEE.execute(connection, rows)
+        found = connection.execute(_KNOWN, {"names": by_name})
+    return {row["name"]: row for row in found.mappings()}
 
 
-_KNOWN = select(workers.c.name, workers.c.id, workers.c.drained).where(among(workers.c.name, "names"))
+_ANSWER = (workers.c.name, workers.c.id, workers.c.drained)
+_KNOWN = select(*_ANSWER).where(among(workers.c.name, "names"))
 
 
 def _see_again(row: Any) -> Any:
@@ -60,6 +64,7 @@ _SEE = insert_each(
     {"first_seen_at": database_now(), "last_seen_at": database_now()},
     _see_again,
 )
+_SEE_AND_ANSWER = _SEE.postgresql.returning(*_ANSWER)
 
 
 def seen_within(seconds: float) -> ColumnElement[bool]:
@@ -74,12 +79,8 @@ def hear_workers(connection: Connection, leases: Iterable[str]) -> None:
         connection.execute(_HEAR, [{"one": name} for name in sorted(holders)])
 
 
-_HOLDERS = (
-    select(workers.c.name)
-    .join(attempts, attempts.c.worker_id == workers.c.id)
-    .where(among(attempts.c.lease, "leases"))
-    .distinct()
-)
+_held = with_leases("held")
+_HOLDERS = select(workers.c.name).join(_held, _held.c.worker_id == workers.c.id).distinct()
 _HEAR = update(workers).where(workers.c.name == bindparam("one")).values(last_seen_at=database_now())
 
 
@@ -102,8 +103,7 @@ def count_attempts(connection: Connection, changed: Mapping[str, RowMapping | No
         {"one": name, "spoke": name in spoke, **{f"by_{what}": deltas[name][what] for what in KEPT}}
         for name in sorted(deltas)
     ]
-    if rows:
-        connection.execute(_COUNT, rows if len(rows) > 1 else rows[0])
+    _COUNT.execute(connection, rows)
 
 
 def _add(delta: "Counter[str]", attempt: RowMapping | None, sign: int) -> None:
@@ -116,25 +116,23 @@ def _add(delta: "Counter[str]", attempt: RowMapping | None, sign: int) -> None:
 
 
 _COUNTER = {"done": "done", "late": "done", "duplicate": "done", "expired": "lost"}
+_ended = with_leases("ended")
 _ENDED = (
-    select(
-        workers.c.name,
-        attempts.c.lease,
-        attempts.c.outcome,
-        attempts.c.failure,
-        attempts.c.leased_at,
-        attempts.c.ended_at,
-    )
-    .join(workers, workers.c.id == attempts.c.worker_id)
-    .where(among(attempts.c.lease, "leases"))
+    select(workers.c.name, _ended.c.lease, _ended.c.outcome, _ended.c.failure, _ended.c.leased_at, _ended.c.ended_at)
+    .join(workers, workers.c.id == _ended.c.worker_id)
+    .order_by(workers.c.name)
+    .with_for_update(of=workers)
 )
-_COUNT = (
-    update(workers)
-    .where(workers.c.name == bindparam("one"))
-    .values(
-        last_seen_at=case((bindparam("spoke", type_=Boolean), database_now()), else_=workers.c.last_seen_at),
-        **{name: workers.c[name] + bindparam(f"by_{name}", type_=workers.c[name].type) for name in KEPT},
-    )
+_COUNT = update_each(
+    {"one": workers.c.name.type, "spoke": Boolean()} | {f"by_{name}": workers.c[name].type for name in KEPT},
+    lambda given: (
+        update(workers)
+        .where(workers.c.name == given["one"])
+        .values(
+            last_seen_at=case((given["spoke"], database_now()), else_=workers.c.last_seen_at),
+            **{name: workers.c[name] + given[f"by_{name}"] for name in KEPT},
+        )
+    ),
 )
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from app.store.database import Database
 from app.store.known import SAMPLES_AT
 from app.store.leasing import TAKE_HEADS_POSTGRESQL, TAKE_HEADS_SQLITE
 from app.store.tables import LEASED, READY, attempts, jobs, metadata, sample_values, samples, steps
+from app.store.transitions import _LOCK_JOBS_OF, _LOCK_STUDIES_OF, _OPEN_SAMPLES, _WRITE
+from app.store.workers import _ENDED
 from tests.store.small_study import SmallStudy
 
 
@@ -48,6 +51,12 @@ def faults(connection: Connection, statement: ClauseElement) -> list[str]:
         return [line for line in scans if line != "SCAN steps USING INDEX ix_steps_due"] + [
             line for line in plan if "TEMP B-TREE FOR ORDER" in line
         ]
+    (tree,) = generic_plan(connection, statement)
+    nodes = postgresql_nodes(tree["Plan"])
+    return [node["Node Type"] for node in nodes if node["Node Type"] in ("Seq Scan", "Sort") and big(node)]
+
+
+def generic_plan(connection: Connection, statement: ClauseElement) -> list[dict[str, Any]]:
     dialect = numbered_parameters()  # type: ignore[no-untyped-call]
     generic = str(statement.compile(dialect=dialect, compile_kwargs={"render_postcompile": True}))
     driver = connection.connection.driver_connection
@@ -55,8 +64,8 @@ def faults(connection: Connection, statement: ClauseElement) -> list[str]:
     cursor = driver.cursor()
     cursor.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {generic}".replace("%", "%%").encode())
     (tree,) = cursor.fetchone()
-    nodes = postgresql_nodes((tree if isinstance(tree, list) else json.loads(tree))[0]["Plan"])
-    return [node["Node Type"] for node in nodes if node["Node Type"] in ("Seq Scan", "Sort") and big(node)]
+    plan: list[dict[str, Any]] = tree if isinstance(tree, list) else json.loads(tree)
+    return plan
 
 
 def big(node: dict[str, Any]) -> bool:
@@ -85,6 +94,60 @@ def test_jobs_given_by_number_are_found_by_index(study: SmallStudy) -> None:
 def test_known_points_are_found_by_index(study: SmallStudy) -> None:
     with study.database.read() as connection:
         assert faults(connection, SAMPLES_AT.params(study=1, points='["0123456789abcdef"]')) == []
+
+
+OFTEN = {
+    "leasing": TAKE_HEADS_POSTGRESQL,
+    "a tell's studies": _LOCK_STUDIES_OF,
+    "a tell's jobs": _LOCK_JOBS_OF,
+    "a tell's samples": _OPEN_SAMPLES,
+    "what a tell writes": _WRITE.postgresql,
+    "a tell's workers": _ENDED,
+}
+
+
+@pytest.mark.parametrize("what", OFTEN)
+def test_what_asks_and_tells_do_seeks_by_index(study: SmallStudy, what: str) -> None:
+    if study.database.is_sqlite:
+        pytest.skip("its statements for many rows are those for one")
+    study.take(3000)
+    study.database.write(lambda connection: connection.execute(text("ANALYZE")))
+    with study.database.read() as connection:
+        (tree,) = generic_plan(connection, OFTEN[what])
+    assert [node for node in postgresql_nodes(tree["Plan"]) if reads_all_of_a_table(node)] == []
+
+
+def test_plans_are_made_anew_when_tables_may_have_grown(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server prepares its statements in its first second, when to read all of an empty table costs least."""
+    if database.is_sqlite:
+        pytest.skip("it keeps no plans that depend on sizes")
+    monkeypatch.setattr("app.store.database.FIRST_PLANS_S", 1e9)
+    scans = {}
+    for renewed in (False, True):
+        server = Database(database.url, pool_size=1)
+        database.write(lambda connection: connection.execute(text("CREATE TABLE grows (id integer PRIMARY KEY)")))
+        database.write(lambda connection: connection.execute(text("ANALYZE grows")))
+        for _ in range(10):
+            with server.read() as connection:
+                connection.execute(text("SELECT id FROM grows WHERE id = :one"), {"one": 1}).all()
+        fill = text("INSERT INTO grows SELECT generate_series(1, 10000)")
+        database.write(lambda connection, fill=fill: connection.execute(fill))  # type: ignore[misc]
+        if renewed:
+            monkeypatch.setattr("app.store.database.time", SimpleNamespace(monotonic=lambda: 2e9))
+        with server.read() as connection:
+            name = connection.execute(
+                text("SELECT name FROM pg_prepared_statements WHERE statement LIKE '%FROM grows%'")
+            ).scalar_one()
+            plan = connection.exec_driver_sql(f'EXPLAIN (FORMAT JSON) EXECUTE "{name}" (1)').scalar_one()
+        scans[renewed] = plan[0]["Plan"]["Node Type"]
+        server.close()
+        database.write(lambda connection: connection.execute(text("DROP TABLE grows")))
+    assert scans == {False: "Seq Scan", True: "Index Only Scan"}
+
+
+def reads_all_of_a_table(node: dict[str, Any]) -> bool:
+    by_index = any(key in node for key in ("Index Cond", "Recheck Cond"))
+    return "Relation Name" in node and "Scan" in node["Node Type"] and big(node) and not by_index
 
 
 def test_the_test_would_notice_a_sort_over_all_ready_jobs(study: SmallStudy) -> None:
