@@ -23,7 +23,8 @@ from app.errors import DatabaseUnusable
 
 T = TypeVar("T")
 OLDEST_SQLITE = (3, 35, 0)  # UPDATE … RETURNING
-BUSY_MS = 30_000
+BUSY_S = 30.0
+LOOK_AGAIN_S = 0.001
 CONNECT_S = 5
 # A server that stands still or is cut off in the middle of a write holds its locks, and would stop all the others.
 _ABANDON = (
@@ -56,8 +57,8 @@ class Database:
                 raise DatabaseUnusable(
                     f"SQLite {sqlite3.sqlite_version} is too old; 3.35 or newer is needed (or use PostgreSQL)"
                 )
-            self._reading = _sqlite_engine(url, begin="BEGIN", pool_size=pool_size, writes=False)
-            self._writing = _sqlite_engine(url, begin="BEGIN IMMEDIATE", pool_size=1, writes=True)
+            self._reading = _sqlite_engine(url, pool_size=pool_size, writes=False)
+            self._writing = _sqlite_engine(url, pool_size=1, writes=True)
             self.writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer", initializer=self._note_writer)
         else:
             self._reading = self._writing = _postgresql_engine(url, pool_size)
@@ -96,7 +97,8 @@ class Database:
         try:
             with engine.connect() as connection, connection.begin():
                 yield connection
-        except (DatabaseError, PoolTimeout) as error:  # away, full, locked, no rights: what was begun is undone
+        # Away, full, locked, no rights: what was begun is undone.
+        except (DatabaseError, sqlite3.OperationalError, PoolTimeout) as error:
             if isinstance(error, IntegrityError | DataError):
                 raise  # ours to prevent, or the caller's race
             reason = str(getattr(error, "orig", error)).strip().splitlines()[0]
@@ -106,7 +108,7 @@ class Database:
         """Like `write`, but a table may be rebuilt: SQLite would take that for a deletion and follow every cascade."""
         if not self.is_sqlite:
             return self.write(work)
-        engine = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE", pool_size=1, writes=True)
+        engine = _sqlite_engine(self.url, pool_size=1, writes=True)
         event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA foreign_keys = OFF"))
 
         def checked(connection: Connection) -> T:
@@ -185,20 +187,20 @@ def _postgresql_engine(url: str, pool_size: int) -> Engine:
     return engine
 
 
-def _sqlite_engine(url: str, *, begin: str, pool_size: int, writes: bool) -> Engine:
+def _sqlite_engine(url: str, *, pool_size: int, writes: bool) -> Engine:
     engine = create_engine(
         url,
         poolclass=QueuePool,
         pool_size=pool_size,
         max_overflow=0,
         hide_parameters=True,
-        connect_args={"check_same_thread": False, "timeout": BUSY_MS / 1000, "isolation_level": None},
+        connect_args={"check_same_thread": False, "timeout": 0.0 if writes else BUSY_S, "isolation_level": None},
     )
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
         if writes:
-            _use_wal(connection)
+            _while_busy(connection, "PRAGMA journal_mode = WAL")  # several processes may meet a new file
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
@@ -206,21 +208,27 @@ def _sqlite_engine(url: str, *, begin: str, pool_size: int, writes: bool) -> Eng
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         # The driver would begin late and deferred: two writers could then both read before either writes.
-        connection.exec_driver_sql(begin)
+        if writes:
+            _while_busy(connection.connection.driver_connection, "BEGIN IMMEDIATE")
+        else:
+            connection.exec_driver_sql("BEGIN")
 
     return engine
 
 
-def _use_wal(connection: sqlite3.Connection) -> None:
-    """The busy timeout does not cover this switch; when several processes meet a new file, one switches it."""
-    deadline = time.monotonic() + BUSY_MS / 1000
+def _while_busy(connection: Any, statement: str) -> None:
+    """Execute this as soon as no other process writes.
+
+    SQLite's own patience does not cover the switch to WAL, and looks up to 100 ms apart, when others write for a few.
+    """
+    deadline = time.monotonic() + BUSY_S
     while True:
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(statement)
         except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
-            time.sleep(0.02)
+            time.sleep(LOOK_AGAIN_S)
         else:
             return
 

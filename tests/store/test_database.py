@@ -110,7 +110,7 @@ def test_a_connection_that_was_cut_is_replaced(database: Database) -> None:
     with database.read() as connection:
         mine = scalar(connection, "SELECT pg_backend_pid()")
     other = Database(database.url)
-    other.write(lambda connection: connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": mine}))
+    other.write(lambda connection: connection.execute(text("SELECT pg_terminate_backend(:pid, 10000)"), {"pid": mine}))
     other.close()
     with database.read() as connection:
         assert scalar(connection, "SELECT 1") == 1
