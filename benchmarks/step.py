@@ -91,6 +91,7 @@ class ScikitLearn(Kriging):
     def fit(self, X: Any, y: Any) -> Self:
         Z, self.x_mean_, self.x_scale_ = standardise(X)
         t, self.y_mean_, self.y_scale_ = standardise(y)
+        self.constant_ = not t.any()
         start = np.full(X.shape[1], START) if self.theta0 is None else np.asarray(self.theta0) * self.x_scale_**2
         lengths = tuple(1.0 / np.sqrt(2.0 * np.array(BOUNDS[::-1])))
         rbf = RBF(1.0 / np.sqrt(2.0 * np.clip(start, *BOUNDS)), lengths)

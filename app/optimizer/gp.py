@@ -24,8 +24,9 @@ from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from app.optimizer.arrays import Floats, Ints
+from app.optimizer.arrays import Bools, Floats, Ints
 from app.optimizer.likelihood import Evaluation, Likelihood, correlate, invert_lower
+from app.optimizer.snapshot import SMALLEST
 
 START = 0.5
 BOUNDS = (1e-5, 100.0)
@@ -50,9 +51,10 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         distinct, self.y_, self.rows_ = merge_repeated(rows, np.asarray(values, dtype=np.float64))
         Z, self.x_mean_, x_scale = standardise(distinct)  # (n, d), (d,), (d,)
         t, y_mean, y_scale = standardise(self.y_)  # (n,), (), ()
+        self.constant_ = not t.any()  # then its deviations have a shape, but no scale: they are nearly 0
         likelihood = Likelihood(Z, t)
         given = None if self.theta0 is None else standardise_theta(self.theta0, x_scale)  # (d,)
-        if self.optimize and t.any():
+        if self.optimize and not self.constant_:
             theta = maximise(likelihood, given)  # (d,) of standardised inputs
         else:
             theta = cold_start(len(x_scale)) if given is None else given
@@ -136,10 +138,14 @@ def merge_repeated(X: Floats, y: Floats) -> tuple[Floats, Floats, Ints]:
 
 def standardise(A: Floats) -> tuple[Floats, Floats, Floats]:
     """Columns with mean 0 and standard deviation 1, the means and the deviations; constant columns become 0."""
-    mean, scale = A.mean(axis=0), A.std(axis=0)
-    flat = scale <= ROUNDING * np.abs(A).max(axis=0)
-    scale = np.where(flat, 1.0, scale)
+    flat = is_constant(A)
+    mean, scale = A.mean(axis=0), np.where(flat, 1.0, A.std(axis=0))
     return np.asfortranarray(np.where(flat, 0.0, (A - mean) / scale)), mean, scale
+
+
+def is_constant(A: Floats) -> Bools:
+    """Which columns differ by rounding only, or by too little to be squared; of one column (n,): whether it does."""
+    return np.asarray(A.std(axis=0) <= np.maximum(ROUNDING * np.abs(A).max(axis=0), SMALLEST))
 
 
 def standardise_theta(theta: npt.ArrayLike, x_scale: Floats) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 from app.optimizer.arrays import Floats
 from app.optimizer.ensemble import Surrogate, Truth
 from app.optimizer.fitting import FitTask
-from app.optimizer.gp import Kriging
+from app.optimizer.gp import Kriging, is_constant
 from app.optimizer.problem import Problem
 from app.optimizer.proposal import ModelReport
 from app.optimizer.snapshot import Snapshot
@@ -54,6 +54,7 @@ def fit_models(
 ) -> Models:
     """`truth`: the cheap objectives themselves, by number, where the strategy calls them. `frozen`: the frozen models
     of an earlier step, if they are still at hand; they are the same as if fitted again."""
+    _check(problem, snapshot)
     order = np.lexsort((*snapshot.F.T, *snapshot.X.T))  # so that the order in which samples were told plays no part
     X, F = snapshot.X[order], snapshot.F[order]
     size = strategy.training_size(problem.d)
@@ -63,6 +64,13 @@ def fit_models(
     surrogates, reports = _surrogates(snapshot, sets, strategy, fit, truth or {}, frozen or (None,) * problem.m)
     low, spread = _ranges(F[rows], sets)
     return Models(X[rows], F[rows], low, spread, surrogates, reports)
+
+
+def _check(problem: Problem, snapshot: Snapshot) -> None:
+    d, m = snapshot.X.shape[1], snapshot.F.shape[1]
+    if (problem.d, problem.m) != (d, m):
+        mine = f"the problem has {problem.d} variables and {problem.m} objectives"
+        raise ValueError(f"{mine}, the snapshot {d} and {m}: it is one of another problem")
 
 
 def _surrogates(
@@ -86,10 +94,22 @@ def _surrogates(
     for i, chosen in enumerate(sets):
         model = fitted.get((i, False))
         frozen = None if chosen.frozen is None else known[i] or fitted.get((i, True))
+        reports.append(report(model, frozen))
+        model, frozen = _without_constant(model, frozen)
         function = truth[i] if chosen.truth else None
         surrogates.append(Surrogate(_believing(model, snapshot.pending[i]), frozen, function))
-        reports.append(report(model, frozen))
     return tuple(surrogates), tuple(reports)
+
+
+def _without_constant(model: Kriging | None, frozen: Kriging | None) -> tuple[Kriging | None, Kriging | None]:
+    """The members of an ensemble, without one that saw a single value beside one that knows more."""
+    # Differs from [SBP-BO]: such a member is sure of that value everywhere, by a variance that has no unit. The product
+    # of experts would follow it, and of two of them return their values with rounding, which is no constant any more.
+    if model is None or frozen is None:
+        return model, frozen
+    if frozen.constant_:
+        return model, None
+    return None if model.constant_ else model, frozen
 
 
 def _believing(model: Kriging | None, pending: Floats) -> Kriging | None:
@@ -98,9 +118,10 @@ def _believing(model: Kriging | None, pending: Floats) -> Kriging | None:
 
 
 def _ranges(F: Floats, sets: tuple[TrainingSet, ...]) -> tuple[Floats, Floats]:
-    """Minimum and range of D^t; of an objective's other values where D^t is too small, or all equal in it.
+    """Minimum and range of D^t; of an objective's other values where D^t is too small, or constant; else 0.
 
-    A range of 1 instead would be one of the user's units.
+    What is constant is what a model takes for constant: a range of rounding errors would stretch predictions a
+    millionfold. A range of 1 would be one of the user's units.
     """
     bounds = [_bounds(F[:, i], chosen) for i, chosen in enumerate(sets)]
     low, high = np.array(bounds, dtype=np.float64).reshape(len(sets), 2).T
@@ -110,10 +131,11 @@ def _ranges(F: Floats, sets: tuple[TrainingSet, ...]) -> tuple[Floats, Floats]:
 def _bounds(column: Floats, chosen: TrainingSet) -> tuple[float, float]:
     others = [chosen.model.y] if chosen.frozen is None else [chosen.model.y, chosen.frozen.y]
     known = [values for values in ([column] if len(column) > 1 else []) + others if len(values) > 0]
-    uneven = [values for values in known if values.max() > values.min()]
-    for values in [*uneven, *known]:
-        return float(values.min()), float(values.max())
-    return 0.0, 0.0
+    for values in known:
+        if not is_constant(values):
+            return float(values.min()), float(values.max())
+    lowest = float(known[0].min()) if known else 0.0
+    return lowest, lowest
 
 
 def report(model: Kriging | None, frozen: Kriging | None) -> ModelReport | None:

@@ -12,6 +12,10 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from app.optimizer.novelty import TOLERANCE
+
+LARGEST_INTEGER = 2**52  # beyond it a float knows no halves, where the bins of integers meet
+
 
 @dataclass(frozen=True, slots=True)
 class Variable:
@@ -30,8 +34,23 @@ class Variable:
             raise ValueError(f"variable {self.name!r}: kind is float or int, scale is linear or log")
         if self.kind == "int" and not (float(self.low).is_integer() and float(self.high).is_integer()):
             raise ValueError(f"variable {self.name!r}: an integer variable needs integer bounds")
+        if self.kind == "int" and max(abs(self.low), abs(self.high)) > LARGEST_INTEGER:
+            raise ValueError(f"variable {self.name!r}: beyond 2**52 integers are not exact; choose another origin")
         if self.scale == "log" and self.low <= 0:
             raise ValueError(f"variable {self.name!r}: a log scale needs low > 0, not {self.low}")
+        if self.scale == "log" and math.log(self.high) <= math.log(self.low):
+            raise ValueError(f"variable {self.name!r}: low {self.low} and high {self.high} are the same on a log scale")
+
+    @property
+    def coarse(self) -> bool:
+        """Whether points of the unit cube that count as different can be the same number: integers, narrow ranges."""
+        if self.kind == "int":
+            return True
+        if self.scale == "linear":
+            return math.ulp(max(abs(self.low), abs(self.high))) > TOLERANCE * (self.high - self.low)
+        low, high = math.log(self.low), math.log(self.high)
+        finest = max(math.ulp(max(abs(low), abs(high))), math.ulp(self.low) / self.low)  # as a share of the number
+        return finest > TOLERANCE * (high - low)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ import numpy as np
 
 from app.optimizer.arrays import Floats, Ints
 
-SMALLEST = 0.0
 LARGEST = 1e100  # of a value: the squares that models are made of must not overflow
+SMALLEST = 1e-140  # of a standard deviation, or it counts as 0: nor must those squares, times 1e-8 for eps, underflow
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,10 +28,13 @@ def decode(variables: tuple[Variable, ...], U: Floats) -> Floats:
 
 
 def snap(variables: tuple[Variable, ...], U: Floats) -> Floats:
-    """The nearest feasible codes: inside the cube, integers at the centres of their bins."""
+    """The nearest feasible codes: inside the cube, integers at the centres of their bins.
+
+    A float whose range has few numbers is brought to the code of one: else one number could be proposed twice.
+    """
     snapped = np.clip(U, 0.0, 1.0)  # (n, d)
     for k, variable in enumerate(variables):
-        if variable.kind == "int":
+        if variable.coarse:
             low, high = _edges(variable)
             snapped[:, k] = (_warp(variable, _decode_one(variable, snapped[:, k])) - low) / (high - low)
     return snapped

@@ -22,6 +22,12 @@ def test_every_slice_of_every_float_has_one_point() -> None:
     assert_array_equal(np.sort(np.floor(X * 20), axis=0), np.arange(20)[:, None].repeat(2, axis=1))
 
 
+def test_a_range_of_five_numbers_has_five_points() -> None:
+    five = problem(Variable("x", 1.0, 1.0 + 4 * 2**-52))
+    X = decode(five.variables, initial_design(five, 9, np.random.default_rng(0)))
+    assert_array_equal(np.sort(X[:, 0]), 1.0 + np.arange(5) * 2**-52)
+
+
 @given(st.integers(0, 10**6), st.integers(0, 40), st.integers(1, 5))
 def test_designs_are_distinct_and_feasible(seed: int, n: int, levels: int) -> None:
     mixed = problem(Variable("k", 0, levels, "int"), Variable("l", 0, 3, "int"), Variable("x", 0.0, 1.0))

@@ -12,6 +12,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from app.optimizer.arrays import Floats
 from app.optimizer.gp import BOUNDS, Kriging
 from app.optimizer.likelihood import correlate
+from app.optimizer.snapshot import SMALLEST
 
 
 def sample(n: int, d: int, seed: int = 0) -> tuple[Floats, Floats]:
@@ -237,6 +238,34 @@ def test_constant_input_column() -> None:
     model = Kriging().fit(X, y)
     assert np.all(np.isfinite(model.theta_))
     assert_allclose(model.predict(X), y, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("n", "constant"), [(1, True), (20, False)])
+def test_a_model_says_whether_it_saw_one_value_only(n: int, constant: bool) -> None:
+    X, y = sample(n, 3)
+    assert Kriging().fit(X, y).constant_ == constant
+    assert Kriging().fit(X, np.full(n, 0.1)).constant_
+
+
+@pytest.mark.parametrize("spread", [1e-153, 1e-160, 1e-310])
+def test_an_input_column_whose_squared_spread_vanishes_is_constant(spread: float) -> None:
+    X = np.array([[0.0, 0.2], [spread, 0.5], [0.0, 0.9]])
+    model = Kriging().fit(X, [1.0, 2.0, 4.0])
+    assert np.all(np.isfinite(model.theta_))
+    again = Kriging(theta0=model.theta_).fit(X, [1.0, 2.0, 4.0])
+    assert_allclose(again.predict([[0.0, 0.2], [0.0, 0.9]]), [1.0, 4.0], rtol=1e-4)
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-135, 1e-145, 1e-160, 1e-165, 1e-310])
+def test_outputs_are_learnt_in_any_unit_or_are_constant(unit: float) -> None:
+    """In between, with squares that lose their digits, a deviation could be 0 or 1e154 times too large."""
+    X, y = sample(30, 3)
+    new = sample(9, 3, seed=1)[0]
+    y = (y - y.mean()) / y.std()
+    expected, model = Kriging().fit(X, y).predict(new, return_std=True), Kriging().fit(X, unit * y)
+    assert model.constant_ == (unit < SMALLEST)
+    if not model.constant_:
+        assert_allclose(np.array(model.predict(new, return_std=True)) / unit, expected, rtol=1e-4)
 
 
 def test_single_row() -> None:

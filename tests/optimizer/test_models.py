@@ -2,6 +2,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from numpy.testing import assert_array_equal
 
 from app.optimizer.fitting import FitTask, fit_frozen
@@ -76,3 +77,68 @@ def test_members_without_data_are_left_out(make_problem: MakeProblem, make_snaps
     models = fit_models(problem, make_snapshot(problem, frozen=(nothing, None)), SBP_BO, np.random.default_rng(0))
     assert models.surrogates[0].frozen is None
     assert models.surrogates[0].model is not None
+
+
+@pytest.mark.parametrize("rows", [25, 1])
+def test_a_member_that_saw_one_value_does_not_silence_the_other(
+    rows: int, make_problem: MakeProblem, make_snapshot: MakeSnapshot
+) -> None:
+    """It would be sure of that value everywhere; what the stream found decides, and the other way round."""
+    problem = make_problem()
+    plain = make_snapshot(problem, extra=(), extra_steps=())
+    flat = np.column_stack([np.full(rows, 2.0), plain.F[:rows, 1]])
+    models = fit_models(problem, replace(plain, X=plain.X[:rows], F=flat), SBP_BO, np.random.default_rng(0))
+    first = models.surrogates[0]
+    assert first.model is None
+    assert first.frozen is not None
+    X = np.random.default_rng(1).random((9, 3))
+    assert_array_equal(models.means(X)[:, 0], first.frozen.mean(X))
+    assert models.reports[0] is not None
+    assert (models.reports[0].size, models.reports[0].skill) == (rows, None)
+
+    streamed = Data(plain.X[:9], np.full(9, 2.0))
+    first = fit_models(problem, replace(plain, frozen=(streamed, None)), SBP_BO, np.random.default_rng(0)).surrogates[0]
+    assert first.model is not None
+    assert first.frozen is None
+
+
+def test_two_members_that_saw_one_value_predict_it_to_the_last_bit(
+    make_problem: MakeProblem, make_snapshot: MakeSnapshot
+) -> None:
+    """A mean of both would differ by rounding, which the selection would stretch to a range."""
+    problem = make_problem()
+    told = make_snapshot(problem, extra=(), extra_steps=())
+    flat = replace(told, F=np.full_like(told.F, 0.1), frozen=(Data(told.X[:9], np.full(9, 0.1)), None))
+    models = fit_models(problem, flat, SBP_BO, np.random.default_rng(0))
+    assert np.ptp(models.means(np.random.default_rng(1).random((99, 3)))[:, 0]) == 0.0
+    assert_array_equal(models.spread, 0.0)
+    assert models.reports[0] is not None
+    assert models.reports[0].frozen_theta is not None
+
+
+def test_values_that_differ_by_rounding_have_no_range_of_their_own(
+    make_problem: MakeProblem, make_snapshot: MakeSnapshot
+) -> None:
+    problem = make_problem()
+    told = make_snapshot(problem)
+    F = told.F.copy()
+    F[:, 0] = np.where(np.arange(len(F)) % 2, 0.3, 0.1 + 0.2)
+    assert np.ptp(F[:, 0]) > 0.0
+    stream = told.frozen[0]
+    assert stream is not None
+    without = replace(told, F=F, extra=(), extra_steps=())
+    models = fit_models(problem, without, SBP_BO, np.random.default_rng(0))
+    assert (models.low[0], models.spread[0]) == (stream.y.min(), np.ptp(stream.y))
+    models = fit_models(problem, replace(without, frozen=(None, None)), SBP_BO, np.random.default_rng(0))
+    assert models.spread[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("d", "ratios", "named"), [(4, (5.0, 1.0), "4 variables"), (3, (5.0, 1.0, 1.0), "3 objectives")]
+)
+def test_the_snapshot_of_another_problem_is_refused(
+    d: int, ratios: tuple[float, ...], named: str, make_problem: MakeProblem, make_snapshot: MakeSnapshot
+) -> None:
+    snapshot = make_snapshot(make_problem(3, (5.0, 1.0)))
+    with pytest.raises(ValueError, match=f"{named}.*the snapshot 3 and 2"):
+        fit_models(make_problem(d, ratios), snapshot, SBP_BO, np.random.default_rng(0))

@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist, pdist
 
 from app.optimizer.arrays import Floats
+from app.optimizer.design import initial_design
 from app.optimizer.fitting import FitTask
 from app.optimizer.gp import Kriging
 from app.optimizer.lattice import reference_vectors
@@ -399,21 +400,24 @@ def test_search_goes_below_what_was_seen(
     assert dominated.sum() <= 1
 
 
-@pytest.mark.parametrize("unit", [1e4, 1e-4])
+@pytest.mark.parametrize("unit", [1e6, 1e4, 1e-4, 1e-12])
+@pytest.mark.parametrize("told_by", ["extra", "stream"])
 def test_the_unit_of_an_objective_that_is_constant_over_the_complete_samples_does_not_matter(
-    unit: float, make_problem: MakeProblem, make_snapshot: MakeSnapshot
+    unit: float, told_by: str, make_problem: MakeProblem, make_snapshot: MakeSnapshot
 ) -> None:
-    """A plateau: only the cheap-only samples show that the objective varies."""
+    """A plateau: only the cheap-only samples, or only the stream, show that the objective varies."""
     problem = make_problem(ratios=(4.0, 1.0))
     snapshot = make_snapshot(problem, n=40)
-    extra = snapshot.extra[0]
+    extra, stream = snapshot.extra[0], snapshot.frozen[0]
+    assert stream is not None
     assert np.ptp(extra.y) > 0.0
 
     def measured_in(scale: float) -> Snapshot:
         F = snapshot.F.copy()
         F[:, 0] = 2.0 * scale
-        mine = Data(extra.X, scale * extra.y)
-        return replace(snapshot, F=F, extra=(mine, snapshot.extra[1]), frozen=(None, None), frozen_theta=(), theta=())
+        if told_by == "stream":
+            return replace(snapshot, F=F, extra=(), extra_steps=(), frozen=(Data(stream.X, scale * stream.y), None))
+        return replace(snapshot, F=F, extra=(Data(extra.X, scale * extra.y), snapshot.extra[1]), frozen=())
 
     strategy = replace(STRATEGIES["sbp-bo"], keep_extra="all")
     assert_allclose(
@@ -439,3 +443,21 @@ def test_with_the_papers_scaling_the_vectors_are_adapted_by_the_range_of_the_tra
     V0 = reference_vectors(3, "small")
     wanted = V0 * (models.F.max(axis=0) - models.F.min(axis=0))
     assert_allclose(seen[0], wanted / np.linalg.norm(wanted, axis=1, keepdims=True), atol=1e-12)
+
+
+def test_a_basin_that_only_the_stream_found_is_searched(make_problem: MakeProblem) -> None:
+    """The complete samples lie on a plateau of the first objective; its stream told of a basin in the middle."""
+    problem, centre = make_problem(2, (5.0, 1.0)), np.array([0.53, 0.47])
+
+    def basin(X: Floats) -> Floats:
+        near = np.maximum(1.0 - ((X - centre) ** 2).sum(axis=1) / 0.3**2, 0.0)
+        return np.asarray(2.0 - 1.9 * near**2)
+
+    X = initial_design(problem, 21, np.random.default_rng(0))
+    X = X[basin(X) == 2.0]
+    streamed = np.vstack([X, centre + 0.1 * np.random.default_rng(4).standard_normal((60, 2)).clip(-3.0, 3.0)])
+    stream = Data(streamed, basin(streamed))
+    snapshot = Snapshot(1, len(X), 60, 3, X, np.column_stack([basin(X), X.sum(axis=1)]), frozen=(stream, None))
+    for seed in range(3):
+        found = basin(step(problem, snapshot, STRATEGIES["sbp-bo"], seed).cheap[0])
+        assert np.sort(found)[4] < 1.5  # five of twelve

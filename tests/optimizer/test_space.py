@@ -31,6 +31,39 @@ def test_log_integers_keep_every_level_and_give_small_ones_more_room() -> None:
     assert (np.diff(counts) < 0).all()
 
 
+NARROW = [
+    Variable("five", 1.0, 1.0 + 4 * 2**-52),
+    Variable("two", 0.0, 5e-324),
+    Variable("far", 1e10, 1e10 + 1.0),
+    Variable("log", 1.0, 1.0 + 1e-12, scale="log"),
+    Variable("denormal", 5e-324, 5e-323, scale="log"),
+]
+
+
+@pytest.mark.parametrize("variable", NARROW, ids=lambda variable: variable.name)
+def test_in_a_narrow_range_the_same_number_is_the_same_point(variable: Variable) -> None:
+    """Else a point could be proposed again under another code: points 1e-6 apart in the cube count as new."""
+    assert variable.coarse
+    U = snap((variable,), np.random.default_rng(0).random((2000, 1)))
+    X = decode((variable,), U)
+    assert len(np.unique(U)) == len(np.unique(X)) > 1
+    assert_array_equal(snap((variable,), U), U)
+    assert_array_equal(encode((variable,), X), U)
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [FLOAT, LOG, Variable("near", 1e9, 1e9 + 0.5), Variable("wide", 1e-300, 1e300, scale="log")],
+    ids=lambda variable: variable.name,
+)
+def test_in_a_range_with_numbers_enough_every_point_is_its_own(variable: Variable) -> None:
+    assert not variable.coarse
+    U = np.arange(1000)[:, None] * 1.1e-6 + np.array([[0.0], [0.5], [0.9988]]).T
+    for column in U.T:
+        assert_array_equal(snap((variable,), column[:, None]), column[:, None])
+        assert len(np.unique(decode((variable,), column[:, None]))) == 1000
+
+
 @pytest.mark.parametrize(
     "variable", [INT, LOG_INT, Variable("big", -(10**9), 10**9, "int"), Variable("two", 0, 1, "int")]
 )
