@@ -1,5 +1,6 @@
 """A study again, in this process: the same specification and the recorded order of tells, on an empty database."""
 
+from collections import Counter
 from typing import Any
 
 from sqlalchemy import select
@@ -10,7 +11,7 @@ from app.service.ask import serve
 from app.service.studies import create
 from app.service.tell import tell
 from app.store.database import Database
-from app.store.tables import objectives, sample_values, samples, steps
+from app.store.tables import objectives, sample_values, samples, steps, studies
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.work import Ask, Job, Tell
 
@@ -18,17 +19,19 @@ Sample = tuple[str, int, int, bool, tuple[float, ...]]  # kind, objective, numbe
 Word = tuple[Sample, str, float, dict[str, float], float]  # sample, objective, value, also, duration
 
 
-def proposals(database: Database) -> set[Sample]:
+def proposals(database: Database, study: str | None = None) -> Counter[Sample]:
+    """How often each sample was proposed: once, if all is well."""
     with database.read() as connection:
-        return set(_samples(connection).values())
+        return Counter(_samples(connection, study).values())
 
 
-def recorded(database: Database) -> list[Word]:
+def recorded(database: Database, study: str | None = None) -> list[Word]:
     """The tells, in the order of the study's sequence."""
     with database.read() as connection:
-        found = _samples(connection)
+        found = _samples(connection, study)
         rows = {row.id: row for row in connection.execute(select(objectives))}
-        values = connection.execute(select(sample_values).order_by(sample_values.c.seq)).all()
+        query = select(sample_values).order_by(sample_values.c.seq)
+        values = [one for one in connection.execute(query) if one.sample_id in found]
     also: dict[int, dict[tuple[int, int], float]] = {}
     for one in values:
         run = rows[one.objective_id].same_run_as
@@ -47,10 +50,14 @@ def recorded(database: Database) -> list[Word]:
     ]
 
 
-def _samples(connection: Any) -> dict[int, Sample]:
-    query = select(samples, steps.c.kind, steps.c.objective, steps.c.number).join(
-        steps, steps.c.id == samples.c.step_id
+def _samples(connection: Any, study: str | None = None) -> dict[int, Sample]:
+    query = (
+        select(samples, steps.c.kind, steps.c.objective, steps.c.number)
+        .join(steps, steps.c.id == samples.c.step_id)
+        .join(studies, studies.c.id == samples.c.study_id)
     )
+    if study is not None:
+        query = query.where(studies.c.name == study)
     return {row.id: (row.kind, row.objective, row.number, row.full, tuple(row.x)) for row in connection.execute(query)}
 
 

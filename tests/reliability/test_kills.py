@@ -1,16 +1,18 @@
 """SIGKILL at every named point of a tell, an ask, an expiry, a step, an upgrade: it happened wholly, or not at all."""
 
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import Connection, select, update
 
 from app.planner import plan_one
 from app.service.ask import serve
 from app.service.expire import expire
 from app.service.studies import create
-from app.service.tell import tell
+from app.service.tell import tell, tell_all
 from app.store.database import Database
 from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, steps, studies, workers
 from app.store.upgrade import head, revision, upgrade
@@ -19,6 +21,7 @@ from counterpoise.wire.work import Ask, Job, Tell
 from tests.e2e.plate import SPEC, evaluate
 from tests.e2e.replay import proposals, recorded, replay
 from tests.reliability.elsewhere import Faults, killed
+from tests.reliability.old_data import as_the_first_version_wrote_it, write_as_the_first_version
 from tests.reliability.test_races import let_run_out
 from tests.service.lab import Lab
 
@@ -90,23 +93,37 @@ def test_an_expiry_that_is_killed_changes_nothing(lab: Lab, faults: Faults, poin
     lab.check_counters()
 
 
-def test_an_upgrade_that_is_killed_leaves_the_database_as_it_was(empty_url: str, faults: Faults) -> None:
+@pytest.mark.parametrize("before", [None, "0001"])
+def test_an_upgrade_that_is_killed_leaves_the_database_as_it_was(
+    empty_url: str, faults: Faults, before: str | None
+) -> None:
     database = Database(empty_url)
     try:
+        if before:
+            write_as_the_first_version(database)
         killed(faults, "upgrade.written", upgrade, empty_url)
-        assert revision(database) is None
-        assert upgrade(database) == (None, head())
+        assert revision(database) == before
+        assert upgrade(database) == (before, head())
+        assert not before or as_the_first_version_wrote_it(database)
     finally:
         database.close()
+
+
+KINDS = ("initial", "stream", "search", "closing")
 
 
 @pytest.mark.timeout(600)  # on a loaded machine
 def test_a_study_whose_steps_and_tells_are_all_killed_is_the_undisturbed_study(
     database: Database, faults: Faults, tmp_path: Path
 ) -> None:
-    """Each step is killed at another point, and every few tells one; the work is then done again by others."""
+    """The first step of each kind is killed at every point, and so is each tell that makes another kind due; of the
+    others every step and every few tells at one point. The work is then done again by others.
+    """
     create(database, parse_specification(SPEC), 60.0)
-    told = Killer(database, faults).run()
+    killer = Killer(database, faults)
+    told = killer.run()
+    assert {(kind, point) for kind in KINDS for point in STEP} <= killer.kills.keys()
+    assert {(f"tell before {kind}", point) for kind in KINDS[1:] for point in TELL} <= killer.kills.keys()
     with database.read() as connection:
         (study,) = connection.execute(select(studies)).all()
         found = connection.execute(select(steps.c.kind, steps.c.objective, steps.c.number, steps.c.state)).all()
@@ -131,6 +148,7 @@ class Killer:
 
     def __init__(self, database: Database, faults: Faults) -> None:
         self.database, self.faults = database, faults
+        self.kills: Counter[tuple[str, str]] = Counter()  # what was killed, and where
         self.steps = self.tells = 0
         self.told: list[float] = []
 
@@ -146,31 +164,70 @@ class Killer:
         raise AssertionError("the study has no end")
 
     def plan(self) -> bool:
-        if not self.is_due():
+        """Kill a planner, or several one after the other, at the step that has been due longest; then it happens."""
+        due = self.due()
+        if not due:
             return False
-        point = list(STEP)[self.steps % len(STEP)]
+        is_first = due[0] not in {what for what, _ in self.kills}
+        points = list(STEP) if is_first else [list(STEP)[self.steps % len(STEP)]]
         self.steps += 1
-        before = self.done()
-        killed(self.faults, point, plan_one, self.database.url)
-        assert self.done() == before + STEP[point]
-        if not STEP[point]:  # another planner takes over when the claim is over
+        for point in points:
+            before = self.done()
+            killed(self.faults, point, plan_one, self.database.url)
+            self.kills[due[0], point] += 1
+            assert self.done() == before + ([due[0]] if STEP[point] else [])
+            assert STEP[point] or self.due() == due
+            # Another planner takes over when the claim is over.
             self.database.write(lambda connection: connection.execute(update(steps).values(claim_expires_at=0.0)))
-            assert plan_one(self.database)
+        assert STEP[points[-1]] or plan_one(self.database)
         return True
 
-    def is_due(self) -> bool:
-        with self.database.read() as connection:
-            return connection.execute(select(steps.c.id).where(steps.c.state == "due")).first() is not None
+    def due(self) -> list[str]:
+        return self._kinds("due", steps.c.due_at)
 
-    def done(self) -> int:
+    def done(self) -> list[str]:
+        return self._kinds("done", steps.c.done_at)
+
+    def _kinds(self, state: str, since: Any) -> list[str]:
         with self.database.read() as connection:
-            return len(connection.execute(select(steps.c.id).where(steps.c.state == "done")).all())
+            query = select(steps.c.kind).where(steps.c.state == state).order_by(since, steps.c.id)
+            return list(connection.execute(query).scalars())
 
     def tell(self, job: Job) -> None:
         value, also = evaluate(job.objective, job.x)
         said = [Tell(job=job.job, lease=job.lease, value=value, also=also, duration_s=1.0)]
         self.told += [value, *also.values()]
         self.tells += 1
-        if self.tells % 7 == 0:
-            killed(self.faults, list(TELL)[self.tells // 7 % len(TELL)], tell, self.database.url, said)
-        assert tell(self.database, said)[0].status == 200
+        makes_due = self.would_make_due(said)
+        if makes_due and f"tell before {makes_due[-1]}" not in {what for what, _ in self.kills}:
+            self.tell_at_every_point(said, makes_due)
+        elif self.tells % 20 == 0:
+            killed(self.faults, list(TELL)[self.tells // 20 % len(TELL)], tell, self.database.url, said)
+        assert tell(self.database, said)[0].status == 200  # as a worker does that heard nothing
+        assert not makes_due or self.due() == makes_due
+
+    def tell_at_every_point(self, said: list[Tell], makes_due: list[str]) -> None:
+        before = self.due()
+        for point, happened in TELL.items():
+            killed(self.faults, point, tell, self.database.url, said)
+            self.kills[f"tell before {makes_due[-1]}", point] += 1
+            assert self.due() == (makes_due if happened else before)
+
+    def would_make_due(self, said: list[Tell]) -> list[str]:
+        """Which steps are due after this tell, if it makes any due: it is tried, and undone."""
+
+        class Undone(Exception):
+            pass
+
+        before = self.due()
+        after: list[str] = []
+
+        def attempt(connection: Connection) -> None:
+            tell_all(connection, said)
+            query = select(steps.c.kind).where(steps.c.state == "due").order_by(steps.c.due_at, steps.c.id)
+            after.extend(connection.execute(query).scalars())
+            raise Undone
+
+        with suppress(Undone):
+            self.database.write(attempt)
+        return after if after != before else []

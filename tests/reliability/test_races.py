@@ -15,9 +15,10 @@ from app.service.tell import tell
 from app.store.database import Database
 from app.store.pulse import beat
 from app.store.tables import attempts, jobs, pulse, sample_values, samples, steps, studies
-from app.store.upgrade import head, revision, upgrade
+from app.store.upgrade import drift, head, revision, upgrade
 from counterpoise.wire.work import Ask, Job
 from tests.reliability.elsewhere import Faults, beside
+from tests.reliability.old_data import as_the_first_version_wrote_it, write_as_the_first_version
 from tests.service.lab import Lab
 
 
@@ -243,6 +244,21 @@ def test_a_planner_that_lost_its_claim_commits_nothing(due: Lab, faults: Faults)
     check_one_step(due)
 
 
+def test_a_planner_that_lost_its_claim_leaves_the_step_to_the_one_that_has_it(due: Lab, faults: Faults) -> None:
+    """Nobody has finished it yet: only the claim says whose it is."""
+    with faults.held("step.computed", plan_one, due.database.url) as first:
+        lose_claims(due)
+        with faults.held("step.claimed", plan_one, due.database.url) as second:
+            first.go_on()
+            first.result()
+            (step,) = [row for row in due.rows(steps) if row["kind"] == "search"]
+            assert (step["state"], step["claim"] is None) == ("due", False)
+            assert due.rows(studies)[0]["planned_full"] == 4
+            second.go_on()
+            assert second.result()
+    check_one_step(due)
+
+
 def test_a_step_that_is_being_written_is_not_claimed_again(due: Lab, faults: Faults) -> None:
     with faults.held("step.computed", plan_one, due.database.url) as other:
         lose_claims(due)
@@ -319,12 +335,20 @@ def test_an_ask_passes_by_what_a_step_supersedes(due: Lab, faults: Faults) -> No
     check_one_step(due)
 
 
-def test_of_two_migrations_one_works_and_the_other_finds_it_done(empty_url: str, faults: Faults) -> None:
+@pytest.mark.parametrize("before", [None, "0001"])
+def test_of_two_migrations_one_works_and_the_other_finds_it_done(
+    empty_url: str, faults: Faults, before: str | None
+) -> None:
     database = Database(empty_url)
     try:
+        if before:
+            write_as_the_first_version(database)
         with faults.held("upgrade.written", upgrade, empty_url) as other:
             both = beside(database, other, lambda: upgrade(database))
-        assert (both.held, both.beside) == ((None, head()), (head(), head()))
+        assert both.waited
+        assert (both.held, both.beside) == ((before, head()), (head(), head()))
         assert revision(database) == head()
+        assert drift(database) == []
+        assert not before or as_the_first_version_wrote_it(database)
     finally:
         database.close()

@@ -1,0 +1,24 @@
+"""A database as the first version left it, with studies in every state."""
+
+from alembic import command
+
+from app.store.database import Database
+from app.store.tables import metadata
+from app.store.upgrade import _config
+from tests.store.test_old_data import OLD, _fill, rows_of
+
+FIRST = "0001"
+
+
+def write_as_the_first_version(database: Database) -> None:
+    database.migrate(lambda connection: command.upgrade(_config(connection), FIRST))
+    database.write(_fill)
+
+
+def as_the_first_version_wrote_it(database: Database) -> bool:
+    """Not a row, and not a cell that it knew, has changed."""
+    for name, rows in OLD.items():
+        now = rows_of(database, metadata.tables[name])
+        if [{column: row[column] for column in rows[0]} for row in now] != rows:
+            return False
+    return True
