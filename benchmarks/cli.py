@@ -36,6 +36,8 @@ SIZES = (3, 5, 10)
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per line instead of a table.")]
 ScalingOption = Annotated[Scaling, typer.Option(help="paper: raw means; range: independent of units.")]
 LatticeOption = Annotated[Lattice, typer.Option(help="Reference vectors: small 91/85/65, large 105/126/275.")]
+SizesOption = Annotated[list[int] | None, typer.Option("--m", min=3, max=10, help="Number of objectives.")]
+SeedOption = Annotated[int, typer.Option(min=0)]
 KeepOption = Annotated[KeepExtra, typer.Option(help="Cheap-only samples kept: of the last step, or all.")]
 
 
@@ -44,7 +46,7 @@ KeepOption = Annotated[KeepExtra, typer.Option(help="Cheap-only samples kept: of
 )
 def paper(
     problems: Annotated[list[str] | None, typer.Option("--problem", help="dtlz1 … dtlz7, wfg1 … wfg9.")] = None,
-    sizes: Annotated[list[int] | None, typer.Option("--m", help="Number of objectives.")] = None,
+    sizes: SizesOption = None,
     all_instances: Annotated[bool, typer.Option("--all", help="All 16 problems, m = 3, 5, 10.")] = False,
     rc: Annotated[int, typer.Option(min=1, help="Ratio of the cheap objectives; the paper has 5 and 10.")] = 5,
     strategy: Annotated[str, typer.Option(help=", ".join(STRATEGIES))] = "sbp-bo",
@@ -61,6 +63,8 @@ def paper(
     as_json: Json = False,
 ) -> None:
     """Our IGD+ in the paper's protocol, beside the paper's own tables."""
+    if all_instances and problems:
+        raise typer.BadParameter("name either --problem or --all, not both", param_hint="--all")
     names = list(NAMES) if all_instances else _known(problems, NAMES, "--problem")
     settings = Settings(scaling, lattice, keep_extra)
     _known([strategy], tuple(STRATEGIES), "--strategy")
@@ -70,9 +74,6 @@ def paper(
         for m in (sizes or (SIZES if all_instances else (3,)))
         for seed in _seeds(seeds)
     ]
-    for m in {spec.m for spec in specs}:
-        if not 3 <= m <= 10:
-            raise typer.BadParameter(f"m = {m}: the problems have 10 variables, so m is 3 to 10", param_hint="--m")
     with _progress("runs", len(specs)) as advance:
         outcomes = runner.run_all(specs, results, jobs, fresh=fresh, report=lambda _: advance())
     rows = report.rows(outcomes.values())
@@ -84,7 +85,7 @@ def paper(
 def look(
     name: Annotated[str, typer.Option("--problem")] = "dtlz1",
     m: Annotated[int, typer.Option(min=3, max=10, help="Number of objectives.")] = 3,
-    seed: int = 0,
+    seed: SeedOption = 0,
     strategy: Annotated[str, typer.Option(help=", ".join(STRATEGIES))] = "sbp-bo",
     every: Annotated[int, typer.Option(min=1, help="Steps from one row to the next.")] = 10,
     budget: Annotated[int, typer.Option(min=1, help="Full samples.")] = 300,
@@ -104,7 +105,7 @@ def look(
 
 @bench.command(epilog="Example: counterpoise bench gp --size 134 --size 545 --datasets 3")
 def gp(
-    sizes: Annotated[list[int] | None, typer.Option("--size", help="Training points.")] = None,
+    sizes: Annotated[list[int] | None, typer.Option("--size", min=2, help="Training points.")] = None,
     datasets: Annotated[int, typer.Option(min=1)] = 10,
     as_json: Json = False,
 ) -> None:
@@ -117,10 +118,10 @@ def gp(
 
 @bench.command(epilog="Example: counterpoise bench step --m 3 --m 10 --steps 5")
 def step(
-    sizes: Annotated[list[int] | None, typer.Option("--m", help="Number of objectives.")] = None,
+    sizes: SizesOption = None,
     name: Annotated[str, typer.Option("--problem")] = "dtlz2",
     steps: Annotated[int, typer.Option(min=1, help="Steps after the first, of which the medians are shown.")] = 5,
-    seed: int = 0,
+    seed: SeedOption = 0,
     peer: Annotated[bool, typer.Option(help="Also with scikit-learn's regressor.")] = True,
     as_json: Json = False,
 ) -> None:
@@ -138,12 +139,12 @@ def step(
 def simulate(
     name: Annotated[str, typer.Option("--problem")] = "dtlz2",
     latency: Annotated[list[float] | None, typer.Option(help="Once per objective; as many as these is m.")] = None,
-    workers: Annotated[list[int] | None, typer.Option(help="Once, or once per objective.")] = None,
+    workers: Annotated[list[int] | None, typer.Option(min=1, help="Once, or once per objective.")] = None,
     jitter: Annotated[float, typer.Option(help="Durations vary by up to this share of the latency.")] = 0.2,
     failure: Annotated[float, typer.Option(help="Probability that an attempt fails; three are made.")] = 0.0,
-    n: Annotated[int | None, typer.Option(help="Initial design; 11 d - 1 unless given.")] = None,
+    n: Annotated[int | None, typer.Option(min=1, help="Initial design; 11 d - 1 unless given.")] = None,
     budget: Annotated[int, typer.Option(min=1, help="Full samples.")] = 300,
-    seed: int = 0,
+    seed: SeedOption = 0,
     scaling: ScalingOption = "range",
     lattice: LatticeOption = "small",
     keep_extra: KeepOption = "last",
@@ -151,13 +152,7 @@ def simulate(
 ) -> None:
     """Heterogeneous workers in virtual time: asynchronous against everybody waiting."""
     _known([name], NAMES, "--problem")
-    latencies, counts = latency or [1.0, 1.0, 5.0], workers or [3]
-    if not 2 <= len(latencies) <= 10:
-        raise typer.BadParameter("give it 2 to 10 times: once per objective", param_hint="--latency")
-    if len(counts) not in (1, len(latencies)):
-        raise typer.BadParameter("give it once, or once per objective", param_hint="--workers")
-    counts = counts * len(latencies) if len(counts) == 1 else counts
-    pools = tuple(Pool(t, k, jitter, failure) for t, k in zip(latencies, counts, strict=True))
+    pools = _pools(latency or [1.0, 1.0, 5.0], workers or [3], jitter, failure)
     instance = problem(name, len(pools))
     with _progress("simulations", 2) as advance:
         reports = comparison.compare(
@@ -169,7 +164,7 @@ def simulate(
 
 @bench.command(epilog="Example: counterpoise bench store --jobs 1000 --jobs 100000")
 def store(
-    sizes: Annotated[list[int] | None, typer.Option("--jobs", help="Ready jobs in the database.")] = None,
+    sizes: Annotated[list[int] | None, typer.Option("--jobs", min=1, help="Ready jobs in the database.")] = None,
     cycles: Annotated[int, typer.Option(min=1, help="Measured at each size, in turn.")] = 300,
     as_json: Json = False,
 ) -> None:
@@ -207,6 +202,18 @@ def _known(given: list[str] | None, known: tuple[str, ...], option: str) -> list
     return given
 
 
+def _pools(latencies: list[float], counts: list[int], jitter: float, failure: float) -> tuple[Pool, ...]:
+    if not 2 <= len(latencies) <= 10:
+        raise typer.BadParameter("give it 2 to 10 times: once per objective", param_hint="--latency")
+    if len(counts) not in (1, len(latencies)):
+        raise typer.BadParameter("give it once, or once per objective", param_hint="--workers")
+    counts = counts * len(latencies) if len(counts) == 1 else counts
+    try:
+        return tuple(Pool(t, k, jitter, failure) for t, k in zip(latencies, counts, strict=True))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
 def _seeds(text: str) -> list[int]:
     """ "0-2,7" -> [0, 1, 2, 7]"""
     seeds: list[int] = []
@@ -233,7 +240,7 @@ def _progress(what: str, total: int) -> Iterator[Callable[..., None]]:
 def _print(rows: Iterable[Any], as_json: bool, shown: Callable[[], tuple[Any, ...]]) -> None:
     if as_json:
         for row in rows:
-            typer.echo(json.dumps(row))
+            typer.echo(json.dumps(row, allow_nan=False))
     else:
         # In a file or a pipe 80 columns would break the cells of a table.
         Console(width=None if sys.stdout.isatty() else 145).print(*shown(), sep="\n")

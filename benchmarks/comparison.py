@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
+from math import isnan
 from typing import Any
 
 from rich.table import Table
@@ -44,11 +45,12 @@ def as_json(instance: Instance, pools: tuple[Pool, ...], seed: int, reports: dic
             "seed": seed,
             "mode": mode,
             "makespan": report.makespan,
-            "igd_plus": report.score,
+            "igd_plus": None if isnan(report.score) else report.score,
             "steps": report.steps,
             "failed_jobs": report.failed,
             "pools": [
-                asdict(pool) | {"ratio": ratio, "busy": busy, "idle": 1.0 - busy, "evaluations": count}
+                asdict(pool)
+                | {"ratio": 1.0 if MODES[mode] else ratio, "busy": busy, "idle": 1.0 - busy, "evaluations": count}
                 for pool, ratio, busy, count in zip(pools, ratios(pools), report.busy, report.evaluations, strict=True)
             ],
             "reached_waiting_igd_plus_at": reached(report, reports["everybody waits"].score),
@@ -69,7 +71,7 @@ def table(rows: list[dict[str, Any]]) -> Table:
                 f"f{i + 1}",
                 f"{pool['latency']:g}",
                 str(pool["workers"]),
-                f"{pool['ratio']:g}" if row["mode"] == "asynchronous" else "1",
+                f"{pool['ratio']:g}",
                 str(pool["evaluations"]),
                 f"{pool['busy']:.0%}",
                 f"{pool['idle']:.0%}",
@@ -80,11 +82,17 @@ def table(rows: list[dict[str, Any]]) -> Table:
 
 def summary(rows: list[dict[str, Any]]) -> str:
     asynchronous, waiting = rows
-    lines = [f"{row['mode']}: makespan {row['makespan']:.1f}, IGD+ {row['igd_plus']:.4g}" for row in rows]
+    lines = [f"{row['mode']}: makespan {row['makespan']:.1f}, {_score(row['igd_plus'])}" for row in rows]
     reached = asynchronous["reached_waiting_igd_plus_at"]
+    if waiting["igd_plus"] is None:
+        return "\n".join(lines)
     if reached is None:
         lines.append("the asynchronous study did not reach the IGD+ of the waiting one")
     else:
         share = reached / waiting["makespan"]
         lines.append(f"the asynchronous study had that IGD+ after {reached:.1f}: {share:.0%} of the other's time")
     return "\n".join(lines)
+
+
+def _score(igd_plus: float | None) -> str:
+    return "no sample is complete" if igd_plus is None else f"IGD+ {igd_plus:.4g}"

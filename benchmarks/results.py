@@ -46,16 +46,20 @@ class Outcome:
 
 
 def read(file: Path) -> dict[Spec, Outcome]:
-    """All finished runs of a file; of equal specs the last. A last line torn by a kill is passed over."""
+    """All finished runs of a file; of equal specs the last. A last line torn by a kill is passed over.
+
+    A whole line that is no run, perhaps a newer program's, is an error: `append` would only put the next run after it.
+    """
     if not file.exists():
         return {}
     outcomes: dict[Spec, Outcome] = {}
-    lines = file.read_text().splitlines()
+    text = file.read_text()
+    lines = text.splitlines()
     for number, line in enumerate(lines, 1):
         try:
             outcome = _parse(json.loads(line))
         except (json.JSONDecodeError, KeyError, TypeError) as error:
-            if number == len(lines):
+            if number == len(lines) and not text.endswith("\n"):
                 break
             raise ValueError(f"{file}, line {number}: not a finished run ({error}); delete the line") from error
         outcomes[outcome.spec] = outcome

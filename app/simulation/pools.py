@@ -3,6 +3,7 @@
 import heapq
 from dataclasses import dataclass, field
 from itertools import count
+from math import isfinite
 from typing import Literal
 
 import numpy as np
@@ -16,8 +17,9 @@ class Pool:
     failure: float = 0.0  # probability that an attempt fails
 
     def __post_init__(self) -> None:
-        if not (self.latency > 0 and self.workers >= 1 and 0 <= self.jitter < 1 and 0 <= self.failure < 1):
-            raise ValueError(f"a pool needs latency > 0, workers >= 1, jitter and failure in [0, 1): {self}")
+        latency = isfinite(self.latency) and self.latency > 0
+        if not (latency and self.workers >= 1 and 0 <= self.jitter < 1 and 0 <= self.failure < 1):
+            raise ValueError(f"a pool needs finite latency > 0, workers >= 1, jitter and failure in [0, 1): {self}")
 
 
 @dataclass(slots=True, eq=False)
@@ -27,6 +29,7 @@ class Job:
     full: bool
     state: Literal["ready", "leased", "done", "failed", "superseded"] = "ready"
     attempts: int = 0
+    overtaken: bool = False  # a later step was taken while it was leased: its value is welcome, another attempt is not
 
 
 @dataclass(slots=True)
@@ -60,7 +63,7 @@ class Floor:
                     self._start(job)
 
     def finish(self) -> Job | None:
-        """The next job that ends its attempt: done, failed for good, or ready again; None when all is quiet."""
+        """The next job that ends its attempt: done, failed for good, superseded or ready again; None: all is quiet."""
         self.lease()
         if not self._running:
             return None
@@ -70,6 +73,8 @@ class Floor:
             job.state = "done"
         elif job.attempts >= self.max_attempts:
             job.state = "failed"
+        elif job.overtaken:
+            job.state = "superseded"
         else:
             job.state = "ready"
             self.add(job)

@@ -58,6 +58,8 @@ class Samples:
                     if job.state == "ready":
                         job.state = "superseded"
                         self.settle(job)
+                    elif job.state == "leased":
+                        job.overtaken = True
 
     def full(self) -> list[int]:
         return [i for i, sample in enumerate(self.all) if sample.full]

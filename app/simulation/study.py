@@ -73,7 +73,7 @@ class Study:
     samples: Samples = field(init=False)
     step: int = 0
     finished: bool = False
-    generations: dict[int, int] = field(init=False)
+    generations: dict[int, int] = field(init=False)  # the last one of each stream that has not ended
     frozen: list[list[int]] = field(init=False)  # samples of each frozen data set
     told_in: dict[tuple[int, int], int] = field(default_factory=dict)  # (sample, objective): the step at that time
     models: Frozen = ()
@@ -90,7 +90,7 @@ class Study:
         design = initial_design(self.problem, self.n, generator(self.seed, DESIGN, 0, 0))
         self._plan(design, range(self.problem.m), full=True)
         while not self.finished and (job := self.floor.finish()):
-            if job.state in ("done", "failed"):
+            if job.state != "ready":
                 self.told_in[job.sample, job.objective] = self.step
                 self.samples.settle(job, self._evaluate(job) if job.state == "done" else None)
                 self._decide()
@@ -115,7 +115,7 @@ class Study:
                     self._score()
 
     def _progress(self) -> Progress:
-        streams = tuple(self._stream(j) for j in self.problem.cheap) if self.step == 0 else ()
+        streams = tuple(self._stream(j) for j in self.generations) if self.step == 0 else ()
         return Progress(
             phase="finished" if self.finished else "search" if self.step else "initial",
             n=self.n,
@@ -146,6 +146,8 @@ class Study:
         )
         self._plan(X, [j], full=False)
         self.generations[j] = number
+        if len(X) == 0:
+            del self.generations[j]  # there is nothing left of its space
 
     def _search(self, number: int, size: int) -> None:
         self._score()
@@ -155,6 +157,7 @@ class Study:
         proposal, self.models = take_step(self.problem, self._snapshot(number, size), self.strategy, rng, self.models)
         self.theta, self.frozen_theta = thetas(proposal)
         self.step = number
+        self.finished = len(proposal.full) == 0  # there is no new point, nor will there be
         self._plan(proposal.full, range(self.problem.m), full=True)
         for j, X in enumerate(proposal.cheap):
             self._plan(X, [j], full=False)

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks import runner
-from benchmarks.cli import _seeds, bench
+from benchmarks.cli import _print, _seeds, bench
 
 PAPER = ["paper", "--problem", "dtlz2", "--m", "3", "--rc", "2", "--seeds", "0-1", "--budget", "111"]
 
@@ -57,11 +57,25 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     [
         (["paper"], "name at least one"),
         (["paper", "--problem", "zdt1"], "no 'zdt1'"),
-        (["paper", "--problem", "dtlz2", "--m", "11"], "m = 11"),
-        (["paper", "--problem", "dtlz2", "--m", "2"], "m = 2"),
+        (["paper", "--problem", "dtlz2", "--m", "11"], "'--m': Input should be less than or equal to 10"),
+        (["paper", "--problem", "dtlz2", "--m", "2"], "'--m': Input should be greater than or equal to 3"),
+        (["paper", "--problem", "dtlz2", "--all"], "either --problem or --all"),
         (["paper", "--problem", "dtlz2", "--seeds", "x"], "'x' is not like"),
         (["paper", "--problem", "dtlz2", "--strategy", "nsga"], "no 'nsga'"),
+        (["look", "--seed", "-1"], "'--seed': Input should be greater than or equal to 0"),
+        (["gp", "--size", "1"], "'--size': Input should be greater than or equal to 2"),
+        (["store", "--jobs", "0"], "'--jobs': Input should be greater than or equal to 1"),
+        (["step", "--m", "12"], "'--m': Input should be less than or equal to 10"),
+        (["step", "--seed", "-1"], "'--seed': Input should be greater than or equal to 0"),
         (["simulate", "--workers", "1", "--workers", "2"], "once per objective"),
+        (["simulate", "--workers", "0"], "'--workers': Input should be greater than or equal to 1"),
+        (["simulate", "--seed", "-1"], "'--seed': Input should be greater than or equal to 0"),
+        (["simulate", "--n", "-1"], "'--n': Input should be greater than or equal to 1"),
+        (["simulate", "--n", "0"], "'--n': Input should be greater than or equal to 1"),
+        (["simulate", "--jitter", "1"], "jitter and failure in [0, 1)"),
+        (["simulate", "--failure", "1"], "jitter and failure in [0, 1)"),
+        (["simulate", "--latency", "0", "--latency", "1"], "finite latency > 0"),
+        (["simulate", "--latency", "nan", "--latency", "1"], "finite latency > 0"),
     ],
 )
 def test_a_wrong_option_is_explained(arguments: list[str], message: str) -> None:
@@ -73,3 +87,12 @@ def test_a_wrong_option_is_explained(arguments: list[str], message: str) -> None
 def test_seeds_are_ranges_and_lists() -> None:
     assert _seeds("0-2,7") == [0, 1, 2, 7]
     assert _seeds("100") == [100]
+
+
+def test_what_is_printed_as_json_is_json() -> None:
+    """Python alone reads NaN; a study without one complete sample has no score."""
+    shown = _invoke("simulate", "--n", "3", "--budget", "3", "--failure", "0.999", "--json")
+    rows = [json.loads(line, parse_constant=pytest.fail) for line in shown.splitlines()]
+    assert [row["igd_plus"] for row in rows] == [None, None]
+    with pytest.raises(ValueError, match="JSON"):
+        _print([{"score": float("nan")}], True, tuple)

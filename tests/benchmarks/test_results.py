@@ -61,6 +61,16 @@ def test_a_broken_line_in_the_middle_is_named(tmp_path: Path) -> None:
         results.read(file)
 
 
+def test_a_whole_last_line_that_is_no_run_is_named_not_passed_over(tmp_path: Path) -> None:
+    """Passed over, it would be in the middle after the next run, and the file could not be read any more."""
+    file = tmp_path / "runs.jsonl"
+    results.append(file, _outcome(0))
+    with file.open("a") as out:
+        out.write(json.dumps(asdict(_outcome(1)) | {"of_the_future": 1}) + "\n")
+    with pytest.raises(ValueError, match="line 2: not a finished run"):
+        results.read(file)
+
+
 def test_of_equal_specs_the_last_counts(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
     results.append(file, _outcome(0, 0.05))

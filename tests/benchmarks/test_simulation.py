@@ -1,13 +1,17 @@
 """Simulated workers: what is evaluated, when, and what failures do."""
 
+import json
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from app.optimizer.problem import Objective, Problem, Variable
 from app.optimizer.snapshot import Snapshot
+from app.optimizer.stepping import Decision, Progress, due
 from app.simulation import study as simulation
-from app.simulation.pools import Pool
+from app.simulation.pools import Floor, Job, Pool
 from app.simulation.steps import take_step
 from benchmarks import comparison
 from benchmarks.problems import problem
@@ -114,6 +118,65 @@ def test_a_slow_cheap_pool_has_its_old_jobs_superseded(monkeypatch: pytest.Monke
         assert len(np.unique(both, axis=0)) == len(both)
 
 
+def small_study(ratios: tuple[float, float], n: int, monkeypatch: pytest.MonkeyPatch) -> simulation.Report:
+    """Of a space of 12 points, with a budget of 20; whoever asks more than 100 times what is due asks forever."""
+    asked = 0
+
+    def patient(progress: Progress) -> Decision:
+        nonlocal asked
+        asked += 1
+        assert asked < 100
+        return due(progress)
+
+    monkeypatch.setattr(simulation, "due", patient)
+    space = (Variable("k", 0, 3, "int"), Variable("l", 0, 2, "int"))
+    declared = Problem(space, (Objective("a"), Objective("b")), ratios)
+    evaluate, score = (lambda x, j: float(x[j])), (lambda F: float(F.min()))
+    return simulation.simulate(declared, evaluate, score, (Pool(1.0), Pool(3.0)), STRATEGY, 0, n=n, budget=20)
+
+
+def test_a_study_whose_space_is_used_up_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = small_study((1.0, 1.0), 6, monkeypatch)
+    assert report.evaluations == (12, 12)
+    assert report.steps == 3  # two batches of three; the third finds nothing, as in the service
+    assert [time for time, _ in report.history] == [18.0, 27.0, 36.0]
+    assert report.makespan == 36.0
+
+
+def test_a_stream_whose_space_is_used_up_ends_and_the_study_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = small_study((3.0, 1.0), 11, monkeypatch)  # the design leaves one point, which the stream takes
+    assert report.evaluations == (12, 11)
+    assert report.makespan == 33.0
+
+
+def test_an_overtaken_cheap_only_job_that_fails_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    studies: list[simulation.Study] = []
+    attempts: list[tuple[int, int]] = []  # of cheap-only jobs: the step that asked, the step at their start
+    run, start = simulation.Study.run, Floor._start
+
+    def note_study(study: simulation.Study) -> simulation.Report:
+        studies.append(study)
+        return run(study)
+
+    def note_attempt(floor: Floor, job: Job) -> None:
+        if not job.full:
+            attempts.append((studies[-1].samples.all[job.sample].step, studies[-1].step))
+        start(floor, job)
+
+    monkeypatch.setattr(simulation.Study, "run", note_study)
+    monkeypatch.setattr(Floor, "_start", note_attempt)
+    failing = Pool(1.0, 3, jitter=0.2, failure=0.4)
+    simulate(DTLZ2, (failing, failing, Pool(5.0, 3, jitter=0.2)), replace(STRATEGY, w_max=2), 0, n=20, budget=41)
+    assert {now for _, now in attempts} >= {0, 1, 2, 3, 4}
+    assert [each for each in attempts if each[0] < each[1]] == []
+    (study,) = studies
+    jobs = [job for sample in study.samples.all for job in sample.jobs.values()]
+    assert any(job.state == "superseded" and job.attempts > 0 for job in jobs)
+    for j in range(3):  # the counters agree with the jobs
+        mine = [job for job in jobs if job.objective == j and job.state in ("ready", "leased")]
+        assert study.samples.unsettled_jobs[j, False] == sum(not job.full for job in mine)
+
+
 def test_the_comparison_names_both_modes() -> None:
     reports = comparison.compare(DTLZ2, POOLS, Settings("range"), 0, n=15, budget=18)
     rows = comparison.as_json(DTLZ2, POOLS, 0, reports)
@@ -121,8 +184,23 @@ def test_the_comparison_names_both_modes() -> None:
     assert all(pool["busy"] + pool["idle"] == 1.0 for row in rows for pool in row["pools"])
     assert rows[0]["pools"][0]["busy"] > 3 * rows[1]["pools"][0]["busy"]
     assert rows[1]["reached_waiting_igd_plus_at"] is not None
+    assert [[pool["ratio"] for pool in row["pools"]] for row in rows] == [[5.0, 5.0, 1.0], [1.0, 1.0, 1.0]]
     assert "asynchronous: makespan 30.0" in comparison.summary(rows)
     assert comparison.table(rows).row_count == 6
+
+
+def test_a_score_that_does_not_exist_is_null_and_said_to_be_missing() -> None:
+    hopeless = tuple(Pool(1.0, 3, failure=0.999) for _ in range(3))
+    rows = comparison.as_json(DTLZ2, hopeless, 0, comparison.compare(DTLZ2, hopeless, Settings(), 0, n=3, budget=3))
+    assert [row["igd_plus"] for row in json.loads(json.dumps(rows, allow_nan=False))] == [None, None]
+    assert "no sample is complete" in comparison.summary(rows)
+    assert "nan" not in comparison.summary(rows)
+
+
+@pytest.mark.parametrize("latency", [0.0, -1.0, np.nan, np.inf])
+def test_a_pool_without_a_latency_is_refused(latency: float) -> None:
+    with pytest.raises(ValueError, match="latency"):
+        Pool(latency)
 
 
 def test_pools_must_match_objectives() -> None:
