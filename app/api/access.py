@@ -1,21 +1,17 @@
 """Who may do what: bearer tokens with roles. Without tokens the server is on loopback only and everybody may."""
 
 import hmac
-from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import Depends, Request
+from fastapi import Request
 from fastapi.security import HTTPBearer
 
 from app.errors import PageForeign, RoleInsufficient, TokenMissing
 from app.settings import Settings
 
 WORKER, READ, ADMIN = "worker", "read", "admin"
-# For the document and its page, where a token can be given; what is said in the header is judged below.
-BEARER = HTTPBearer(auto_error=False, scheme_name="token", description="a token of the role that the route needs")
 
 
 def role_of(settings: Settings, given: str) -> str | None:
@@ -32,10 +28,14 @@ def role_of(settings: Settings, given: str) -> str | None:
     return found
 
 
-def allow(*roles: str) -> Callable[[Request, object], Awaitable[None]]:
-    """A dependency that lets these roles, and `admin`, pass."""
+class Allow(HTTPBearer):
+    """A dependency that lets these roles, and `admin`, pass. Its class tells the document that a token is wanted."""
 
-    async def check(request: Request, _: Annotated[object, Depends(BEARER)]) -> None:
+    def __init__(self, *roles: str) -> None:
+        super().__init__(scheme_name="token", description="a token of the role that the route needs")
+        self.roles = roles
+
+    async def __call__(self, request: Request) -> None:  # type: ignore[override]
         settings: Settings = request.app.state.settings
         if not settings.has_tokens:
             refuse_foreign_pages(request)
@@ -44,11 +44,9 @@ def allow(*roles: str) -> Callable[[Request, object], Awaitable[None]]:
         role = role_of(settings, given.strip()) if scheme.lower() == "bearer" else None
         if role is None:
             raise TokenMissing("this server wants a token it knows: send the header `Authorization: Bearer TOKEN`")
-        if role not in (*roles, ADMIN):
-            needed = " or ".join(dict.fromkeys([*roles, ADMIN]))
+        if role not in (*self.roles, ADMIN):
+            needed = " or ".join(dict.fromkeys([*self.roles, ADMIN]))
             raise RoleInsufficient(f"a {role} token may not do this; it needs a token of role {needed}")
-
-    return check
 
 
 def refuse_foreign_pages(request: Request) -> None:

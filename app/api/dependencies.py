@@ -9,8 +9,6 @@ from typing import Annotated
 from fastapi import Depends, Query, Request
 
 from app.api.streaming import EventDesk
-from app.api.telling import TellDesk
-from app.api.waiting import Desk
 from app.errors import CursorInvalid
 from app.settings import Settings
 from app.store.database import Database
@@ -26,18 +24,8 @@ async def get_settings(request: Request) -> Settings:
     return settings
 
 
-async def get_desk(request: Request) -> Desk:
-    desk: Desk = request.app.state.desk
-    return desk
-
-
 async def get_event_desk(request: Request) -> EventDesk:
     desk: EventDesk = request.app.state.event_desk
-    return desk
-
-
-async def get_tell_desk(request: Request) -> TellDesk:
-    desk: TellDesk = request.app.state.tell_desk
     return desk
 
 
@@ -64,7 +52,5 @@ async def get_window(
 
 TheDatabase = Annotated[Database, Depends(get_database)]
 TheSettings = Annotated[Settings, Depends(get_settings)]
-TheDesk = Annotated[Desk, Depends(get_desk)]
 TheEventDesk = Annotated[EventDesk, Depends(get_event_desk)]
-TheTellDesk = Annotated[TellDesk, Depends(get_tell_desk)]
 ThePage = Annotated[Window, Depends(get_window)]

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query
 
-from app.api.access import READ, allow
+from app.api.access import READ, Allow
 from app.api.dependencies import TheDatabase, TheEventDesk
 from app.api.streaming import EventStream
 from app.api.studies import Name
 from app.errors import CursorInvalid
 from app.service.events import begin_feed, begin_study
 
-router = APIRouter(tags=["events"], dependencies=[Depends(allow(READ))])
+router = APIRouter(tags=["events"], dependencies=[Depends(Allow(READ))])
 _ID = re.compile(r"(?:([0-9]{1,18})-)?([0-9]{1,18})", re.ASCII)
 STREAM: dict[int | str, dict[str, Any]] = {
     200: {"description": "Events, for ever", "content": {"text/event-stream": {"schema": {"type": "string"}}}}

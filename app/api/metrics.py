@@ -11,13 +11,13 @@ from prometheus_client import CollectorRegistry, Histogram, ProcessCollector, ge
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from starlette.types import Scope
 
-from app.api.access import READ, allow
+from app.api.access import READ, Allow
 from app.errors import CounterpoiseError
 from app.service.overview import MOST_STUDIES, Overlook, Overview
 from app.store.database import Database
 
 log = structlog.stdlib.get_logger("counterpoise.metrics")
-router = APIRouter(tags=["health"], dependencies=[Depends(allow(READ))])
+router = APIRouter(tags=["health"], dependencies=[Depends(Allow(READ))])
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 FRESH_S = 1.0
 METHODS = ("GET", "POST", "DELETE", "HEAD", "PUT", "PATCH", "OPTIONS")

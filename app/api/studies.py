@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Response
 
-from app.api.access import READ, WORKER, allow
+from app.api.access import READ, WORKER, Allow
 from app.api.dependencies import TheDatabase, ThePage, TheSettings, Window
 from app.api.document import body, reference
 from app.service import lists, progress, studies
@@ -27,8 +27,8 @@ from counterpoise.wire.views import (
 )
 
 router = APIRouter(tags=["studies"])
-READERS = [Depends(allow(READ))]
-ADMINS = [Depends(allow())]
+READERS = [Depends(Allow(READ))]
+ADMINS = [Depends(Allow())]
 # No database can look for a NUL.
 Name = Annotated[str, Path(description=NAME_RULE, max_length=100, pattern=r"^[^\x00]*$", examples=["wing"])]
 Item = TypeVar("Item")
@@ -67,7 +67,7 @@ def get_studies(database: TheDatabase, window: ThePage) -> Page[StudySummary]:
     return page(progress.list_studies(database, window.after, window.limit), window)
 
 
-@router.get("/studies/{name}", summary="Progress and health of a study", dependencies=[Depends(allow(READ, WORKER))])
+@router.get("/studies/{name}", summary="Progress and health of a study", dependencies=[Depends(Allow(READ, WORKER))])
 def get_study(name: Name, database: TheDatabase) -> StudyView:
     return progress.view(database, name)
 

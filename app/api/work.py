@@ -7,23 +7,25 @@ from fastapi import APIRouter, Body, Depends, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from app.api.access import WORKER, allow
-from app.api.dependencies import TheDatabase, TheDesk, TheTellDesk
+from app.api.access import WORKER, Allow
+from app.api.dependencies import TheDatabase
 from app.api.document import body, reference
 from app.api.problems import fault_of
 from app.api.telling import TellDesk
+from app.api.waiting import Desk
 from app.errors import LeaseUnknown, ResultConflict, TellInvalid
 from app.service.heartbeat import heartbeat, release
 from counterpoise.wire.work import MOST_TELLS, Ask, Asked, HeartbeatAnswer, Leases, Released, Tell, Told
 
-router = APIRouter(tags=["work"], dependencies=[Depends(allow(WORKER))])
+router = APIRouter(tags=["work"], dependencies=[Depends(Allow(WORKER))])
 REFUSALS = {404: LeaseUnknown, 409: ResultConflict, 422: TellInvalid}
 EXAMPLE = {"job": 17, "lease": "0123456789abcdef0123456789abcdef", "value": 3.25, "duration_s": 0.8}
 
 
 @router.post("/ask", summary="Get jobs")
-async def post_ask(ask: Ask, request: Request, desk: TheDesk) -> Asked:
+async def post_ask(ask: Ask, request: Request) -> Asked:
     """Answers at once if there are jobs, else as soon as there are, else with the reason when `wait_s` is over."""
+    desk: Desk = request.app.state.desk
     leaves = asyncio.ensure_future(_left(request))
     try:
         return await desk.ask(ask, leaves)
@@ -43,8 +45,9 @@ async def _left(request: Request) -> None:
         {"anyOf": [reference(Tell), {"type": "array", "items": {}, "minItems": 1, "maxItems": MOST_TELLS}]}, EXAMPLE
     ),
 )
-async def post_tell(said: Annotated[Any, Body()], desk: TheTellDesk) -> Told | list[Told]:
+async def post_tell(said: Annotated[Any, Body()], request: Request) -> Told | list[Told]:
     """Idempotent per lease. A list is answered item by item: a bad item refuses no other."""
+    desk: TellDesk = request.app.state.tell_desk
     if isinstance(said, list):
         return await _tell_list(said, desk)
     try:

@@ -1,7 +1,7 @@
 """Statements that take many rows: one statement on PostgreSQL, whatever their number.
 
-There the rows travel as one array per column; as executemany each would be a statement of its own. SQLite has no way
-to the server to save, and would read numbers from JSON: there it is executemany.
+There the rows travel as JSON, which is the fastest to write here and to read there; as executemany each would be a
+statement of its own. SQLite has no way to the server to save: there it is executemany.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
-    ARRAY,
     ColumnElement,
     Connection,
     Insert,
     Table,
     Update,
     bindparam,
+    column,
     func,
     literal_column,
     select,
@@ -31,21 +31,17 @@ Given = Mapping[str, ColumnElement[Any]]  # a row's columns, by name
 class ForEach:
     """A statement in both dialects, to be executed for all of some rows."""
 
-    names: tuple[str, ...]
     postgresql: Insert | Update
     sqlite: Insert | Update
-    prefix: str  # of its parameters on PostgreSQL, so that they differ from those of other statements
+    parameter: str  # for all rows, on PostgreSQL
 
     def execute(self, connection: Connection, rows: Sequence[Row]) -> None:
         if not rows:
             return
         if connection.dialect.name == "postgresql":
-            connection.execute(self.postgresql, self.arrays(rows))
+            connection.execute(self.postgresql, {self.parameter: rows})
         else:
             connection.execute(self.sqlite, list(rows))
-
-    def arrays(self, rows: Sequence[Row]) -> dict[str, list[Any]]:
-        return {self.prefix + name: [row[name] for row in rows] for name in self.names}
 
 
 class Together:
@@ -60,9 +56,7 @@ class Together:
     def execute(self, connection: Connection, **rows: Sequence[Row]) -> dict[str, int]:
         """How many rows each of them wrote."""
         if connection.dialect.name == "postgresql":
-            given = {
-                name: array for what, part in self.parts.items() for name, array in part.arrays(rows[what]).items()
-            }
+            given = {part.parameter: rows[what] for what, part in self.parts.items()}
             return dict(connection.execute(self.postgresql, given).mappings().one())
         return {
             what: connection.execute(part.sqlite, list(rows[what])).rowcount if rows[what] else 0
@@ -71,14 +65,13 @@ class Together:
 
 
 def update_each(
-    types: Mapping[str, TypeEngine[Any]], statement: Callable[[Given], Update], prefix: str = ""
+    types: Mapping[str, TypeEngine[Any]], statement: Callable[[Given], Update], parameter: str = "rows"
 ) -> ForEach:
     """`statement` makes the UPDATE from a row's columns. The order in which rows are locked is PostgreSQL's own."""
     return ForEach(
-        tuple(types),
-        postgresql=statement(_arrays(types, prefix)),
+        postgresql=statement(_from_json(types, parameter)),
         sqlite=statement({name: bindparam(name, type_=kind) for name, kind in types.items()}),
-        prefix=prefix,
+        parameter=parameter,
     )
 
 
@@ -87,19 +80,22 @@ def insert_each(
     names: Sequence[str],
     computed: Mapping[str, ColumnElement[Any]],
     or_else: Callable[[Any], Insert] = lambda insert: insert,
-    prefix: str = "",
+    parameter: str = "rows",
 ) -> ForEach:
     """Rows with the columns `names`, the other columns computed; `or_else`: what to do where one is there already."""
-    given = _arrays({name: table.c[name].type for name in names}, prefix)
+    given = _from_json({name: table.c[name].type for name in names}, parameter)
     rows = select(*given.values(), *computed.values())
     return ForEach(
-        tuple(names),
         postgresql=or_else(postgresql.insert(table).from_select([*names, *computed], rows)),
         sqlite=or_else(sqlite.insert(table).values(dict(computed))),
-        prefix=prefix,
+        parameter=parameter,
     )
 
 
-def _arrays(types: Mapping[str, TypeEngine[Any]], prefix: str) -> Given:
-    arrays = [bindparam(prefix + name, type_=ARRAY(kind, dimensions=1)) for name, kind in types.items()]
-    return dict(func.unnest(*arrays).table_valued(*types, name="given").render_derived().c)
+def _from_json(types: Mapping[str, TypeEngine[Any]], parameter: str) -> Given:
+    rows = bindparam(parameter, type_=postgresql.JSON())
+    columns = [column(name, kind) for name, kind in types.items()]
+    given = func.json_to_recordset(rows).table_valued(*columns, name="given").render_derived(with_types=True)
+    # PostgreSQL expects 100 rows, and would rather read all of a small table than seek so many; of a part that it does
+    # not know, it expects a tenth.
+    return dict(select(*given.c).limit(func.json_array_length(rows)).subquery().c)

@@ -163,7 +163,7 @@ _CHANGE_JOB = update_each(
             losses=given["now_losses"],
         )
     ),
-    prefix="job_",
+    parameter="jobs_rows",
 )
 
 
@@ -180,7 +180,7 @@ _END_ATTEMPT = update_each(
         .where(attempts.c.lease == given["token"])
         .values(ended_at=given["over"] * database_now(), **{name: given[name] for name in _SAID})  # null while it runs
     ),
-    prefix="attempt_",
+    parameter="attempts_rows",
 )
 
 
@@ -212,9 +212,9 @@ _INSERT_RESULT = insert_each(
     sample_values,
     ("study_id", "seq", "sample_id", "objective_id", "value", "failure", "duration_s"),
     {"at": database_now()},
-    prefix="result_",
+    parameter="results_rows",
 )
-_INSERT_EVENT = insert_each(events, ("study_id", "seq", "kind", "body"), {"at": database_now()}, prefix="event_")
+_INSERT_EVENT = insert_each(events, ("study_id", "seq", "kind", "body"), {"at": database_now()}, parameter="events_rows")
 
 
 def _counts(ledgers: Sequence[Ledger], also: Also) -> dict[int, Counter[str]]:
@@ -265,7 +265,7 @@ _COUNT_OBJECTIVE = update_each(
         .where(objectives.c.id == given["one"])
         .values({name: objectives.c[name] + given[f"by_{name}"] for name in KEPT})
     ),
-    prefix="objective_",
+    parameter="objectives_rows",
 )
 _GROW_STUDY = update_each(
     {"one": studies.c.id.type, "numbers": BigInteger(), "settled": Integer()},
@@ -277,7 +277,7 @@ _GROW_STUDY = update_each(
             settled_full=studies.c.settled_full + given["settled"],
         )
     ),
-    prefix="study_",
+    parameter="studies_rows",
 )
 _WRITE = Together(
     jobs=_CHANGE_JOB,

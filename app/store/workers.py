@@ -39,7 +39,7 @@ def see_workers(connection: Connection, seen: Sequence[Seen]) -> dict[str, RowMa
         for name, one in sorted(by_name.items())  # in one order, so that two batches never lock crosswise
     ]
     if connection.dialect.name == "postgresql":
-        found = connection.execute(_SEE_AND_ANSWER, _SEE.arrays(rows))
+        found = connection.execute(_SEE_AND_ANSWER, {_SEE.parameter: rows})
     else:
         _SEE.execute(connection, rows)
         found = connection.execute(_KNOWN, {"names": by_name})
