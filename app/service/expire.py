@@ -10,9 +10,8 @@ from app.service.due import make_due_what_is, may_become_due
 from app.service.tell import failures, limits_of
 from app.service.verdicts import lost
 from app.store.database import Database
-from app.store.leases import overdue, shorten_impossible, still_overdue
+from app.store.leases import any_stale, forget_stale, note_kept, overdue, shorten_impossible, still_overdue
 from app.store.ledger import Ending, JobRow, Ledger
-from app.store.pulse import hearing_since
 from app.store.studies import find_study_by_id, guests, objectives_of
 from app.store.transitions import lock_jobs, lock_study, ripen, write
 from app.store.wakeups import notify
@@ -23,33 +22,42 @@ AT_ONCE = 500
 
 def expire(database: Database) -> int:
     """One round; answers how many leases ended. After an outage nothing expires for one lease time."""
-    with database.read() as connection:
-        up_s = hearing_since(connection)
-        found = overdue(connection, up_s, AT_ONCE) if up_s is not None else []
-    point("expire.found")
-    by_study: dict[int, list[int]] = {}
-    for job, study in found:
-        by_study.setdefault(study, []).append(job)
-    ended, faults = 0, []
-    for study, ids in sorted(by_study.items()):
-        try:
-            ended += database.write(lambda connection, s=study, ids=ids: expire_jobs(connection, s, ids))  # type: ignore[misc]
-        except Exception as error:  # noqa: BLE001  the other studies' leases expire all the same
-            faults.append(error)
+    ended = 0
+    faults: dict[int, Exception] = {}  # by study
+    while True:
+        with database.read() as connection:
+            found = overdue(connection, AT_ONCE, without=faults)
+        point("expire.found")
+        by_study: dict[int, list[int]] = {}
+        for job, study in found:
+            by_study.setdefault(study, []).append(job)
+        before = len(faults)
+        for study, ids in sorted(by_study.items()):
+            try:
+                ended += database.write(lambda connection, s=study, ids=ids: expire_jobs(connection, s, ids))  # type: ignore[misc]
+            except Exception as error:  # noqa: BLE001  the other studies' leases expire all the same
+                faults[study] = error
+        if len(faults) == before:
+            break  # else once more without those, however many leases of theirs are over
     if faults:
-        raise faults[0]
+        raise next(iter(faults.values()))
     return ended
 
 
 def tidy(database: Database) -> None:
-    """End back-offs that are over, and deadlines that a clock set back has made impossible."""
+    """End back-offs that are over, and deadlines that a clock set back has made impossible; note what is kept."""
 
     def work(connection: Connection) -> None:
         shorten_impossible(connection)
+        note_kept(connection)
         if ripen(connection):
             notify(connection)
 
     database.write(work)
+    with database.read() as connection:
+        stale = any_stale(connection)
+    if stale:
+        database.write(forget_stale)
 
 
 def expire_jobs(connection: Connection, study_id: int, ids: list[int]) -> int:

@@ -105,18 +105,23 @@ def _switch(connection: Connection, name: str, state: str) -> None:
 
 
 def stop(database: Database, name: str, *, cancel_running: bool) -> None:
-    """Finish now: ready jobs are superseded, running ones may finish or, on request, are advised to cancel."""
+    """Finish now: ready jobs are superseded, running ones may finish or, on request, are advised to cancel.
+
+    So it is with a study that had finished and whose failed jobs were retried: what runs does not return to ready.
+    """
 
     def work(connection: Connection) -> None:
         study = find(connection, name, lock=True)
         also = guests(objectives_of(connection, study.id))
-        if study.phase != "finished":
-            drop_due(connection, study.id, ["initial", "stream", "search", "closing"])
-            pointless = ready_jobs(connection, study.id, only_cheap=False)
-            said: list[tuple[str, dict[str, Any]]] = [("stopped", {}), ("finished", {"reason": STOPPED})]
-            write(connection, study, Ledger(changes=superseded(pointless), events=said), also)
-            ending = {"phase": "finished", "finished_at": database_now(), "ending": STOPPED}
-            change_study(connection, study.id, **ending)
+        drop_due(connection, study.id, ["initial", "stream", "search", "closing"])
+        pointless = ready_jobs(connection, study.id, only_cheap=False)
+        open_before = study.phase != "finished"
+        said: list[tuple[str, dict[str, Any]]] = [("stopped", {}), ("finished", {"reason": STOPPED})]
+        write(connection, study, Ledger(changes=superseded(pointless), events=said if open_before else []), also)
+        if open_before:
+            change_study(connection, study.id, phase="finished", finished_at=database_now())
+        if open_before or pointless or any(leased_counts(connection, study.id).values()):
+            change_study(connection, study.id, ending=STOPPED)
         change_study(connection, study.id, cancel_running=cancel_running)
 
     database.write(work)

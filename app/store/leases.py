@@ -1,15 +1,22 @@
 """Leases that run: prolonging, reviving, finding those that are over."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from sqlalchemy import Connection, case, select, update
+from sqlalchemy import Connection, and_, case, delete, exists, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from app.store.among import among
 from app.store.clock import database_now
-from app.store.tables import LEASED, jobs, objectives, pulse
+from app.store.pulse import SEEN_AT, SERVED_S, UP_S
+from app.store.tables import LEASED, jobs, kept_leases, objectives
 
-_PATIENCE = select(objectives.c.lease_s).where(objectives.c.id == jobs.c.objective_id).scalar_subquery()
-_TIMEOUT = select(objectives.c.timeout_s).where(objectives.c.id == jobs.c.objective_id).scalar_subquery()
+# So much service in pieces, for every second of a lease, is as good as one lease time without a gap.
+IN_PIECES = 2.0
+
+_PATIENCE = select(objectives.c.lease_s).where(objectives.c.id == jobs.c.objective_id).correlate(jobs).scalar_subquery()
+_TIMEOUT = (
+    select(objectives.c.timeout_s).where(objectives.c.id == jobs.c.objective_id).correlate(jobs).scalar_subquery()
+)
 _LATEST = jobs.c.leased_at + _TIMEOUT  # null without a timeout
 _NEXT = database_now() + _PATIENCE
 # least() of PostgreSQL and min() of SQLite differ on nulls; this does not.
@@ -33,25 +40,45 @@ def prolong(connection: Connection, issued: Mapping[str, int]) -> dict[str, tupl
 
 
 # A deadline counts only if a server was there after it: during a silence nothing is over.
-_OVER = (jobs.c.expires_at < database_now()) & (jobs.c.expires_at < select(pulse.c.seen_at).scalar_subquery())
+_PAST = and_(jobs.c.state == LEASED, jobs.c.expires_at < database_now(), jobs.c.expires_at < SEEN_AT)
+_KEPT = and_(kept_leases.c.job_id == jobs.c.id, kept_leases.c.expires_at == jobs.c.expires_at)
+_HEARD_LONG_ENOUGH = or_(
+    _PATIENCE <= UP_S,
+    exists().where(_KEPT, SERVED_S - kept_leases.c.served_s >= IN_PIECES * _PATIENCE).correlate(jobs),
+)
+_OVER = and_(_PAST, UP_S >= 0.0, _HEARD_LONG_ENOUGH)  # null, and so not over, while no server is there
 
 
-def overdue(connection: Connection, up_s: float, limit: int) -> list[tuple[int, int]]:
-    """Jobs (job, study) whose lease is over, if servers have been there for at least one lease time."""
-    query = (
-        select(jobs.c.id, jobs.c.study_id)
-        .join(objectives, objectives.c.id == jobs.c.objective_id)
-        .where(jobs.c.state == LEASED, _OVER, objectives.c.lease_s <= up_s)
-        .order_by(jobs.c.expires_at)
-        .limit(limit)
-    )
-    return [(row.id, row.study_id) for row in connection.execute(query)]
+def overdue(connection: Connection, limit: int, without: Collection[int] = ()) -> list[tuple[int, int]]:
+    """Jobs (job, study) whose lease is over, oldest first; none of these studies."""
+    query = select(jobs.c.id, jobs.c.study_id).where(_OVER, jobs.c.study_id.not_in(without))
+    return [(row.id, row.study_id) for row in connection.execute(query.order_by(jobs.c.expires_at).limit(limit))]
 
 
 def still_overdue(connection: Connection, ids: Sequence[int]) -> set[int]:
-    """Which of these, now locked, are really over: a heartbeat may have come between."""
-    query = select(jobs.c.id).where(among(jobs.c.id, "ids", ids), jobs.c.state == LEASED, _OVER)
+    """Which of these, now locked, are really over: a heartbeat may have come between, or an outage."""
+    query = select(jobs.c.id).where(among(jobs.c.id, "ids", ids), _OVER)
     return set(connection.execute(query).scalars())
+
+
+def note_kept(connection: Connection) -> None:
+    """Of leases past their deadline that are kept because of an outage, note when that was, in time of service."""
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    kept = select(jobs.c.id, jobs.c.expires_at, SERVED_S).where(_PAST, _PATIENCE > UP_S).order_by(jobs.c.id)
+    names = ["job_id", "expires_at", "served_s"]
+    connection.execute(insert(kept_leases).from_select(names, kept).on_conflict_do_nothing())
+
+
+_STALE = ~exists().where(_KEPT, jobs.c.state == LEASED).correlate(kept_leases)
+
+
+def any_stale(connection: Connection) -> bool:
+    return connection.execute(select(kept_leases.c.job_id).where(_STALE).limit(1)).first() is not None
+
+
+def forget_stale(connection: Connection) -> None:
+    """Forget leases that were prolonged or have ended. In a transaction of its own: `note_kept` may wait for it."""
+    connection.execute(delete(kept_leases).where(_STALE))
 
 
 def shorten_impossible(connection: Connection) -> int:

@@ -340,5 +340,18 @@ pulse = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("seen_at", Double, nullable=False),
     Column("resumed_at", Double, nullable=False),
+    # For how long servers have been there in all, gaps left out.
+    Column("served_s", Double, nullable=False, server_default=text("0")),
     CheckConstraint("id = 1", name="one_row"),
+)
+
+# Leases past their deadline that are kept because of an outage, and how long servers had been there when a planner saw
+# that first. A mark holds for one deadline: a sign of life moves it, and the mark is forgotten.
+kept_leases = Table(
+    "kept_leases",
+    metadata,
+    # No reference: to write one would lock the job, and planners wait for nobody.
+    Column("job_id", Id, primary_key=True, autoincrement=False),
+    Column("expires_at", Double, primary_key=True),
+    Column("served_s", Double, nullable=False),
 )

@@ -267,12 +267,15 @@ class Model:
         self.log += [(kind, None, None, None, None) for kind in kinds]
 
     def stop(self, cancel: bool) -> None:
+        """Of a finished study, too, if there is anything left to do in it."""
         self.cancel = cancel
+        if self.phase != "finished" or any(job.state in OPEN for job in self.jobs.values()):
+            self.stopped = True
+        self._supersede(job for job in self.jobs.values() if job.state == "ready")
         if self.phase != "finished":
             self.due.clear()
-            self._supersede(job for job in self.jobs.values() if job.state == "ready")
             self._happen("stopped", "finished")
-            self.phase, self.stopped = "finished", True
+            self.phase = "finished"
 
     def extend(self, budget: int) -> bool:
         if budget <= self.budget:

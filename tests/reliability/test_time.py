@@ -4,16 +4,19 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from app.planner import CLAIM_S, plan_one
 from app.service.events import trim
+from app.service.expire import expire
 from app.service.heartbeat import heartbeat
 from app.service.workers import list_workers
 from app.store.clock import database_now
 from app.store.database import Database
+from app.store.pulse import beat
 from app.store.steps import claim, fail_step
-from app.store.tables import attempts, events, sample_values, steps
+from app.store.tables import attempts, events, jobs, kept_leases, sample_values, steps
+from counterpoise.wire.work import Job
 from tests.reliability.clocks import TICK_S, Clock, World, deceived
 
 HOUR = 3600.0
@@ -192,6 +195,82 @@ def test_a_server_that_was_away_longer_than_every_lease_starts_nothing_twice(wor
     world.pass_s(2 * LEASE_S, back)
     assert world.tell(back, 1.0).detail == "recorded"
     assert world.job(back.job)["attempts"] == 1
+
+
+def interrupted(world: World, rounds: int, *alive: Job) -> int:
+    """A server that is never there for a whole lease time; answers in which round a lease expired first."""
+    for number in range(rounds):
+        world.pass_s(LEASE_S - 2 * TICK_S, *alive)
+        world.pass_s(2 * TICK_S, served=False)
+        if "expired" in outcomes(world):
+            return number
+    return rounds
+
+
+def test_a_server_that_is_never_there_for_a_whole_lease_gives_no_job_to_a_dead_worker_for_ever(world: World) -> None:
+    """Of each lease time a quarter is served between two signs of the server: two lease times are there after nine."""
+    (lost,) = world.ask("crash")
+    assert 7 <= interrupted(world, 20) <= 10
+    interrupted(world, 1)  # the back-off
+    assert lost.job in [job.job for job in world.ask("crash", most=10)]
+    assert world.rows(kept_leases) == []
+
+
+@BOTH_WAYS
+def test_nor_does_one_whose_clock_is_set_besides(world: World, set_s: float) -> None:
+    world.ask("crash")
+    interrupted(world, 2)
+    world.clock.step(set_s)
+    assert interrupted(world, 20) <= 10
+
+
+def test_a_long_lease_ends_though_the_server_restarts_more_often(database: Database, clock: Clock) -> None:
+    """Once a day, say, with leases of a day: here a restart in every lease time."""
+    world = World(database, clock, lease_s=5 * LEASE_S)
+    world.plan()
+    world.ask("crash")
+    for _ in range(5):
+        world.pass_s(4 * LEASE_S)
+        world.pass_s(2 * TICK_S, served=False)
+    assert outcomes(world) == ["expired"]
+
+
+def test_a_living_worker_keeps_its_job_though_the_server_is_never_there_for_a_whole_lease(world: World) -> None:
+    (job,) = world.ask("crash")
+    assert interrupted(world, 12, job) == 12
+    assert world.tell(job).detail == "recorded"
+    interrupted(world, 1)
+    assert world.rows(kept_leases) == []
+
+
+def test_every_outage_leaves_a_worker_two_lease_times_of_service(world: World) -> None:
+    """Silence in pieces is no shorter than silence at once: who speaks within that time has lost nothing."""
+    (job,) = world.ask("crash")
+    world.pass_s(20 * LEASE_S, served=False)
+    for _ in range(3):
+        world.pass_s(LEASE_S - 2 * TICK_S)
+        world.pass_s(2 * TICK_S, served=False)
+    world.keep_house(job)
+    assert outcomes(world) == [None]
+    assert world.job(job.job)["attempts"] == 1
+
+
+def test_a_planner_that_slept_between_look_and_write_ends_no_lease_after_an_outage(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that was suspended, say: what was over before may not be any more."""
+    (job,) = world.ask("crash")
+    overdue = update(jobs).where(jobs.c.id == job.job).values(expires_at=1.0)
+
+    def sleep(point: str) -> None:
+        if point == "expire.found":
+            world.clock.step(20 * LEASE_S)
+            world.database.write(beat)
+
+    world.database.write(lambda connection: connection.execute(overdue))
+    monkeypatch.setattr("app.service.expire.point", sleep)
+    assert expire(world.database) == 0
+    assert heartbeat(world.database, [job.lease])[0].expires_at is not None
 
 
 def test_a_short_restart_changes_no_lease(world: World) -> None:

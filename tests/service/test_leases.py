@@ -4,9 +4,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import Connection, select, text
 
-from app.service.expire import expire, tidy
+from app.service.expire import expire, expire_jobs, tidy
 from app.service.heartbeat import heartbeat, release
 from app.service.studies import resume, stop
 from app.service.tell import tell
@@ -186,6 +186,44 @@ def test_the_pulse_remembers_since_when_without_a_gap(database: Database) -> Non
         assert read()[1] > before[1]
 
 
+def test_only_time_in_which_servers_were_there_counts_as_served(database: Database) -> None:
+    def served() -> float:
+        with database.read() as connection:
+            return float(connection.execute(select(pulse.c.served_s)).scalar_one())
+
+    database.write(beat)
+    for silent_s, counts_s in ((3.0, 3.0), (GAP_S + 1, 0.0), (0.0, 0.0), (-0.5, 0.0), (-3600.0, 0.0), (2.0, 2.0)):
+        database.write(lambda c, s=silent_s: c.execute(pulse.update().values(seen_at=database_now() - s)))  # type: ignore[misc]
+        before = served()
+        database.write(beat)
+        assert served() - before == pytest.approx(counts_s, abs=0.5)
+        assert served() >= before
+
+
+def test_a_study_that_cannot_be_written_keeps_no_other_studys_leases(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many of its own are over, and for how long."""
+    bad, good = Lab(database, name="bad"), Lab(database, name="good")
+    for lab in (bad, good):
+        lab.plan()
+    held = bad.ask("crash", most=3)
+    (last,) = good.ask("crash")
+    number = next(row["study_id"] for row in bad.rows(jobs) if row["id"] == held[0].job)
+
+    def fall_over(connection: Connection, study: int, ids: list[int]) -> int:
+        if study == number:
+            raise RuntimeError("this study is broken")
+        return expire_jobs(connection, study, ids)
+
+    monkeypatch.setattr("app.service.expire.AT_ONCE", 2)
+    monkeypatch.setattr("app.service.expire.expire_jobs", fall_over)
+    with pytest.raises(RuntimeError, match="broken"):
+        bad.expire()
+    assert good.job(last.job)["state"] == "ready"
+    assert [bad.job(job.job)["state"] for job in held] == ["leased"] * 3
+
+
 def test_deadlines_of_a_clock_that_was_set_back_are_shortened(lab: Lab) -> None:
     (job,) = lab.ask("crash")
     lab.database.write(
@@ -200,6 +238,8 @@ def test_deadlines_of_a_clock_that_was_set_back_are_shortened(lab: Lab) -> None:
 def test_back_offs_end(lab: Lab) -> None:
     (job,) = lab.ask("crash")
     lab.fail(job, "infrastructure")
+    later = jobs.update().where(jobs.c.id == job.job).values(ready_at=database_now() + 60.0)
+    lab.database.write(lambda c: c.execute(later))  # a loaded machine takes a second, too
     tidy(lab.database)
     assert lab.job(job.job)["ready_at"] is not None
     lab.database.write(lambda c: c.execute(jobs.update().where(jobs.c.ready_at.is_not(None)).values(ready_at=1.0)))

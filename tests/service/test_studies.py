@@ -221,6 +221,43 @@ def test_a_retried_job_of_a_finished_study_survives_a_release(database: Database
     lab.check_counters()
 
 
+def finished_and_retried(database: Database) -> Lab:
+    lab = Lab(database, max_attempts=1, budget=4)
+    lab.plan()
+    for job in lab.ask(most=100):
+        lab.fail(job, "error") if job.objective == "crash" else lab.tell(job)
+    lab.plan()
+    assert retry(database, "wing", None) == 4
+    return lab
+
+
+def test_a_stop_of_a_finished_study_supersedes_what_was_retried(database: Database) -> None:
+    lab = finished_and_retried(database)
+    (running, returned) = lab.ask("crash", most=2)
+    (before,) = lab.rows(studies)
+    stop(database, "wing", cancel_running=True)
+    assert lab.ask(most=10) == []
+    assert heartbeat(database, [running.lease])[0].cancel
+    release(database, [returned.lease])
+    assert lab.job(returned.job)["state"] == "superseded"
+    assert lab.tell(running).state == "done"
+    (after,) = lab.rows(studies)
+    assert (after["finished_at"], after["phase"]) == (before["finished_at"], "finished")
+    assert [row["kind"] for row in lab.rows(events)].count("finished") == 1
+    lab.check_counters()
+    extend(database, "wing", 6)
+    assert lab.run().evaluated_full == 6
+    lab.check_counters()
+
+
+def test_a_stop_of_a_study_that_has_done_all_its_work_changes_nothing(database: Database) -> None:
+    lab = Lab(database, budget=4)
+    assert lab.run().phase == "finished"
+    before = lab.view()
+    stop(database, "wing", cancel_running=False)
+    assert lab.view().health == before.health == []
+
+
 def test_a_given_up_sample_that_gets_all_its_values_is_in_the_front(database: Database) -> None:
     lab = Lab(database)
     lab.plan()
