@@ -7,6 +7,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from app.api.links import add_links
 from counterpoise.wire.specification import Specification
 from counterpoise.wire.work import Tell
 
@@ -30,6 +31,7 @@ def install_document(app: FastAPI, *, with_tokens: bool) -> None:
                 [(model, "validation") for model in BY_HAND], ref_template="#/components/schemas/{model}"
             )
             made.setdefault("components", {}).setdefault("schemas", {}).update(shapes["$defs"])
+            add_links(made["paths"])
             app.openapi_schema = made if with_tokens else _without_security(made)
         return app.openapi_schema
 

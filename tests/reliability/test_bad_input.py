@@ -1,59 +1,139 @@
-"""Whatever is sent: no 5xx, no answer that the document does not mention, no study harmed."""
+"""Whatever is sent: no 5xx, no answer that the document does not mention, no refusal that changes a row."""
 
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
 
+from app.store.database import Database
 from tests.api.wing import SPEC
 from tests.e2e import processes
+from tests.reliability.attacked import BYSTANDER, GIVES, TOY
+from tests.reliability.untouched import untouched
+from tests.service.lab import Lab
 
 SCHEMATHESIS = Path(sys.executable).with_name("st")
-TOKEN = "admin-token-of-the-tests"
-ENDLESS = "/events$"  # streams that a generated request would listen to for ever
+TOKENS = {role: f"{role}-token-of-the-tests" for role in ("worker", "read", "admin")}
+GUARDED = {f"COUNTERPOISE_{role.upper()}_TOKENS": token for role, token in TOKENS.items()}
+# Of workers; each says something about a lease that is alive, and it has an effect.
+ALIVE = {f"POST /{what} 200 changed" for what in ("ask", "tell", "heartbeat", "release")}
 
 
-def attack(url: str, folder: Path, examples: int, *options: str, leave_out: Sequence[str] = ()) -> None:
-    """All phases of schemathesis, also sequences of requests that follow from one another, and all checks but one.
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many requests to each operation, and how many sequences of requests that follow from one another."""
+
+    requests: int
+    sequences: int
+    # Links that schemathesis guesses, beside those of the document: mostly between requests that change nothing.
+    inferred: str = "[]"
+    phases: str = "examples,coverage,fuzzing,stateful"
+
+    def write(self, file: Path) -> None:
+        file.write_text(
+            f"phases.fuzzing.generation.max-examples = {self.requests}\n"
+            f"phases.stateful.generation.max-examples = {self.sequences}\n"
+            f"phases.stateful.inference.algorithms = {self.inferred}\n"
+        )
+
+
+LONG = Size(100, 200, '["location-headers", "dependency-analysis"]')
+SLOW = [pytest.mark.slow, pytest.mark.timeout(3600)]
+
+
+def prepare(database: Database, samples: int) -> None:
+    """All studies are planned; of the bystander one job is told, one has failed and one is leased."""
+    for name, count in ((GIVES, samples), (TOY, 8), (BYSTANDER, 4)):
+        lab = Lab(database, **{**SPEC, "name": name, "initial_samples": count, "budget": count + 2})
+        lab.plan()
+    told, failed, _ = lab.ask("mass", most=3)
+    lab.tell(told, 1.5)
+    lab.fail(failed, "error", "by itself")
+
+
+def attack(url: str, database: Database, folder: Path, size: Size, *options: str) -> Counter[str]:
+    """All checks of schemathesis but one, and our own. Answers how often it saw which operation, status and effect.
 
     That one wants whatever fits the document to be accepted; no document says that low < high, or which names exist.
     """
-    command: list[str] = [
-        *(str(SCHEMATHESIS), "run", f"{url}/openapi.json", "--no-color", "--exclude-path-regex", ENDLESS),
-        *("--checks", "all", "--max-examples", str(examples), "--seed", "1", "--generation-database", "none"),
-        *("--exclude-checks", ",".join(("positive_data_acceptance", *leave_out)), *options),
+    size.write(folder / "attack.toml")
+    seen = folder / "seen"
+    seen.unlink(missing_ok=True)
+    command = [
+        *(str(SCHEMATHESIS), "--config-file", "attack.toml", "run", f"{url}/openapi.json", "--no-color", "--seed", "1"),
+        *("--phases", size.phases, "--checks", "all", "--exclude-checks", "positive_data_acceptance"),
+        *("--generation-database", "none", "--request-timeout", "60", *options),
     ]
     hooks = {"SCHEMATHESIS_HOOKS": "tests.reliability.polite", "PYTHONPATH": str(processes.ROOT)}
-    result = subprocess.run(command, cwd=folder, env=os.environ | hooks, capture_output=True, text=True, check=False)
+    about = {"ATTACKED_DATABASE": database.url, "ATTACK_SEEN": str(seen)}
+    result = subprocess.run(
+        command, cwd=folder, env=os.environ | hooks | about, capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stdout + result.stderr
+    figures = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    print(*(line for line in figures if line.startswith(("Scenarios", "API Links")) or " generated, " in line))  # noqa: T201
+    return Counter(seen.read_text().splitlines())
 
 
-LONG = [pytest.mark.slow, pytest.mark.timeout(3600)]
+def operations(url: str) -> set[str]:
+    paths = httpx.get(f"{url}/openapi.json").json()["paths"]
+    return {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+
+
+def answered(seen: Counter[str]) -> set[str]:
+    """Operations that were at least once answered with what was asked for."""
+    return {line.rpartition(" 20")[0] for line in seen if " 20" in line}
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    ("backend", "examples"),
-    [("sqlite", 1), pytest.param("sqlite", 100, marks=LONG), pytest.param("postgresql", 100, marks=LONG)],
+    ("backend", "size"),
+    [
+        pytest.param("sqlite", Size(1, 20), id="sqlite"),
+        pytest.param("sqlite", LONG, marks=SLOW, id="sqlite-long"),
+        pytest.param("postgresql", LONG, marks=SLOW, id="postgresql-long"),
+    ],
 )
-def test_schemathesis_finds_nothing(database_url: str, tmp_path: Path, examples: int) -> None:
-    with processes.serving(database_url, "--no-planner") as (url, _):
-        assert httpx.post(f"{url}/studies", json=SPEC).status_code == 201
-        attack(url, tmp_path, examples, leave_out=["ignored_auth"])  # without tokens everybody may
+def test_schemathesis_finds_nothing(database_url: str, database: Database, tmp_path: Path, size: Size) -> None:
+    prepare(database, 50 + 10 * size.requests)
+    with processes.serving(database_url, "--no-planner") as (url, _), untouched(database, BYSTANDER):
+        # Without tokens everybody may.
+        seen = attack(url, database, tmp_path, size, "--exclude-checks", "positive_data_acceptance,ignored_auth")
+        assert seen.keys() >= ALIVE
+        assert answered(seen) == operations(url)
         assert httpx.get(f"{url}/readyz").status_code == 200
 
 
+# Without tokens what has nothing to do with them was tried.
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("backend", ["sqlite"])
-@pytest.mark.parametrize("examples", [1, pytest.param(50, marks=LONG)])
-def test_nor_with_tokens(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, examples: int) -> None:
-    guarded = processes.environment() | {"COUNTERPOISE_ADMIN_TOKENS": TOKEN}
-    monkeypatch.setattr(processes, "environment", lambda: guarded)
-    with processes.serving(database_url, "--no-planner") as (url, _):
-        headers = {"Authorization": f"Bearer {TOKEN}"}
-        assert httpx.post(f"{url}/studies", json=SPEC, headers=headers).status_code == 201
-        attack(url, tmp_path, examples, "--header", f"Authorization: Bearer {TOKEN}")
+@pytest.mark.parametrize(
+    ("backend", "role", "size"),
+    [
+        pytest.param("sqlite", "worker", Size(1, 15, phases="examples,stateful"), id="worker"),
+        pytest.param("sqlite", "read", Size(1, 1, phases="examples,fuzzing"), id="read"),
+        pytest.param("sqlite", "admin", Size(1, 10, phases="examples,stateful"), id="admin"),
+        *(
+            pytest.param(backend, role, LONG, marks=SLOW, id=f"{role}-{backend}-long")
+            for backend in ("sqlite", "postgresql")
+            for role in TOKENS
+        ),
+    ],
+)
+def test_nor_with_tokens(database_url: str, database: Database, tmp_path: Path, role: str, size: Size) -> None:
+    """And a role changes only what is its own."""
+    prepare(database, 50 + 10 * size.requests)
+    with processes.serving(database_url, "--no-planner", port=0, **GUARDED) as (url, _), untouched(database, BYSTANDER):
+        seen = attack(url, database, tmp_path, size, "--header", f"Authorization: Bearer {TOKENS[role]}")
+        changes = {line for line in seen if line.endswith(" changed")}
+        if role == "admin":
+            assert changes > {"POST /ask 200 changed", "POST /studies 201 changed"}
+        elif role == "worker":
+            assert changes == ALIVE
+        else:
+            assert changes == set()
+            assert answered(seen) >= {"GET /studies", "GET /events", "GET /workers", "GET /metrics"}

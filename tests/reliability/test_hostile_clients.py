@@ -64,11 +64,6 @@ class Server:
 
 
 @pytest.fixture
-def backend() -> str:
-    return "sqlite"  # who drips does so before any database hears of it
-
-
-@pytest.fixture
 def server(database_url: str, database: Database) -> Iterator[Server]:
     with serving_here(database_url) as url:
         server = Server(url, database)

@@ -23,8 +23,19 @@ datetime.datetime = _Off
 """
 
 
-@pytest.mark.parametrize("backend", ["sqlite"])  # the database makes no difference to a worker
-@pytest.mark.parametrize("off_s", [6 * 3600, -6 * 3600])
+AHEAD, BEHIND = 6 * 3600, -6 * 3600
+
+
+# The database should make no difference to a worker; all four in `make slow`.
+@pytest.mark.parametrize(
+    ("backend", "off_s"),
+    [
+        ("sqlite", AHEAD),
+        ("postgresql", BEHIND),
+        pytest.param("sqlite", BEHIND, marks=pytest.mark.slow),
+        pytest.param("postgresql", AHEAD, marks=pytest.mark.slow),
+    ],
+)
 def test_a_worker_whose_clock_is_hours_off_keeps_a_job_for_several_leases(
     database_url: str, tmp_path: Path, off_s: int
 ) -> None:
