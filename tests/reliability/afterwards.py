@@ -95,5 +95,6 @@ def check_undisturbed(database: Database, spec: dict[str, Any], folder: Path) ->
         planned = {sample[:3] for sample in here}
         wanted = {sample: count for sample, count in there.items() if sample[0] != "stream" or sample[:3] in planned}
         assert here == wanted
+        assert set(here.values()) == {1}, "a step proposed a sample twice"
     finally:
         again.close()

@@ -180,7 +180,7 @@ class House:
         """Kill these, each at some moment, and let the studies finish; answers who was killed before their end."""
         killed = []
         for victim in victims:
-            self.await_progress(self.rng.randrange(1, 12) * len(self.specs))
+            self.await_progress(self.rng.randrange(1, 12))
             time.sleep(self.rng.uniform(0.0, 0.3))
             if self.is_finished():
                 break

@@ -139,6 +139,7 @@ def test_a_study_whose_steps_and_tells_are_all_killed_is_the_undisturbed_study(
         upgrade(again)
         replay(again, SPEC, recorded(database))
         assert proposals(again) == proposals(database)
+        assert set(proposals(database).values()) == {1}
     finally:
         again.close()
 

@@ -21,19 +21,20 @@ from tests.reliability.phoenix import kill_postgresql
 from tests.reliability.test_scale_out import specification
 
 
-def kill_at_random(url: str, folder: Path, victims: list[str], seed: int, load: int = 1) -> None:
+def kill_at_random(url: str, folder: Path, victims: list[str], seed: int, load: int = 1) -> list[str]:
     with ExitStack() as stack:
         house = House(stack, url, folder, seed, load=load)
         killed = house.work(victims)
         print("seed", seed, "killed:", ", ".join(killed))  # noqa: T201
-        assert killed
         check(house)
+    return killed
 
 
 @pytest.mark.timeout(900)  # on a loaded machine
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_a_study_survives_the_death_of_its_worker_server_and_planner(database_url: str, tmp_path: Path) -> None:
-    kill_at_random(database_url, tmp_path, ["worker", UNTOLD, "planner"], seed=1)
+    victims = ["worker", UNTOLD, "planner"]
+    assert kill_at_random(database_url, tmp_path, victims, seed=1) == victims
 
 
 @pytest.mark.slow
@@ -41,7 +42,7 @@ def test_a_study_survives_the_death_of_its_worker_server_and_planner(database_ur
 @pytest.mark.parametrize("seed", range(5))
 def test_a_study_survives_many_deaths(database_url: str, tmp_path: Path, seed: int) -> None:
     victims = random.Random(seed).choices(["worker", "server", "planner", UNTOLD], k=12)  # noqa: S311
-    kill_at_random(database_url, tmp_path, victims, seed)
+    assert len(kill_at_random(database_url, tmp_path, victims, seed)) > 3
 
 
 @pytest.mark.slow
@@ -50,7 +51,7 @@ def test_a_study_survives_many_deaths(database_url: str, tmp_path: Path, seed: i
 def test_many_studies_survive_many_deaths(database_url: str, tmp_path: Path, seed: int) -> None:
     """Under load: two planners and four workers have four studies to work for, and are killed while they do."""
     victims = random.Random(seed).choices(["worker", "worker", "planner", "planner", UNTOLD], k=24)  # noqa: S311
-    kill_at_random(database_url, tmp_path, victims, seed, load=4)
+    assert len(kill_at_random(database_url, tmp_path, victims, seed, load=4)) > 6
 
 
 @pytest.mark.timeout(600)  # on a loaded machine
@@ -67,7 +68,7 @@ def test_a_tell_that_was_acknowledged_survives_the_death_of_postgresql(
         with crew.working():
             with closing(Database(database_url)) as database:
                 eventually(lambda: done(database) >= 30, "tells")
-                assert done(database) < 100, "nobody tells any more"
+                assert done(database) < 120, "nobody tells any more"
             kill_postgresql(postgresql)
             eventually(lambda: crew.is_done, "the study's end")
         assert crew.failures == []
