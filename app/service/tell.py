@@ -21,7 +21,6 @@ from counterpoise.wire.work import Tell, Told
 
 MOST_METADATA = 20_000
 STOPPED = "it was stopped"  # how a stopped study ended
-Held = Mapping[str, tuple[JobRow, RowMapping]]  # a job and an attempt at it, by lease
 Ended = dict[str, RowMapping | None]  # by lease
 SAID = ("done", "failed", "late", "duplicate")  # outcomes that a worker's own words gave an attempt
 
@@ -32,73 +31,84 @@ def tell(database: Database, items: Sequence[Tell]) -> list[Told]:
     return answers
 
 
+@dataclass(frozen=True, slots=True)
+class _Locked:
+    """What tells are about: studies, their objectives, and by lease the job and the attempt at it."""
+
+    studies: Mapping[int, Row[Any]]
+    objectives: Mapping[int, Sequence[Row[Any]]]
+    held: Mapping[str, tuple[JobRow, RowMapping]]
+
+    def knows(self, item: Tell) -> bool:
+        return item.lease in self.held and self.held[item.lease][0].id == item.job
+
+
+def _lock(connection: Connection, items: Sequence[Tell]) -> _Locked:
+    leases = [item.lease for item in items]
+    studies = lock_studies_of(connection, leases)
+    return _Locked(studies, objectives_of_all(connection, list(studies)), lock_jobs_of(connection, leases))
+
+
 def tell_all(connection: Connection, items: Sequence[Tell]) -> list[Told]:
     """Settle what can be settled, in one transaction; answers in the order of the items."""
     point("tell.begun")
+    locked = _lock(connection, items)  # for all items at once, so that two lists never wait for each other
     answers: dict[int, Told] = {}
+    for index, item in enumerate(items):
+        if not locked.knows(item):
+            detail = f"lease {item.lease} was never issued for job {item.job}; tell with the pair that /ask answered"
+            answers[index] = Told(job=item.job, status=404, detail=detail)
     ended: Ended = {}
-    for indices in _rounds(items):
-        heard = _tell_round(connection, [items[index] for index in indices], ended)
-        answers.update(zip(indices, heard, strict=True))
+    for number, indices in enumerate(_rounds([each for each in range(len(items)) if each not in answers], items)):
+        words = [items[index] for index in indices]
+        now = locked if number == 0 else _lock(connection, words)  # the rounds before changed it
+        answers.update(zip(indices, _tell_round(connection, words, now, ended), strict=True))
     count_attempts(connection, ended)
     point("tell.written")
     return [answers[index] for index in range(len(items))]
 
 
-def _rounds(items: Sequence[Tell]) -> Iterator[list[int]]:
+def _rounds(indices: Sequence[int], items: Sequence[Tell]) -> Iterator[list[int]]:
     """Parts of a list in which each job is spoken of once: a second word on a job must see the first one's effect."""
-    left = list(range(len(items)))
-    while left:
-        first = set({items[index].job: index for index in reversed(left)}.values())
-        yield [index for index in left if index in first]
-        left = [index for index in left if index not in first]
+    while indices:
+        first = set({items[index].job: index for index in reversed(indices)}.values())
+        yield [index for index in indices if index in first]
+        indices = [index for index in indices if index not in first]
 
 
-def _tell_round(connection: Connection, items: Sequence[Tell], ended: Ended) -> list[Told]:
+def _tell_round(connection: Connection, items: Sequence[Tell], locked: _Locked, ended: Ended) -> list[Told]:
     """Settle these in as many statements as one, but for studies in which a step may become due in the middle."""
-    leases = [item.lease for item in items]
-    studies = lock_studies_of(connection, leases)
-    rows = objectives_of_all(connection, list(studies))
-    held = lock_jobs_of(connection, leases)
-    told: dict[int, list[JobRow]] = {study: [] for study in studies}
+    told: dict[int, list[JobRow]] = {study: [] for study in locked.studies}
     for item in items:
-        if _was_issued(item, held):
-            told[held[item.lease][1]["study_id"]].append(held[item.lease][0])
+        job, attempt = locked.held[item.lease]
+        told[attempt["study_id"]].append(job)
     hearings: dict[int, _Hearing] = {}
     alone: set[int] = set()  # studies whose items are settled one by one
     careful: set[int] = set()  # studies in which something may be due afterwards
-    for study in studies.values():
-        hearings[study.id] = _Hearing(
-            names={row.id: row.name for row in rows[study.id]}, also=guests(rows[study.id]), limits=limits_of(study)
-        )
-        if may_become_due(study, rows[study.id], told[study.id]):
+    for study in locked.studies.values():
+        rows = locked.objectives[study.id]
+        hearings[study.id] = _Hearing({row.id: row.name for row in rows}, guests(rows), limits_of(study))
+        if may_become_due(study, rows, told[study.id]):
             (alone if len(told[study.id]) > 1 else careful).add(study.id)
-    answers = [_hear(item, held, hearings, alone) for item in items]
-    heard = [(studies[study], hearing.ledger) for study, hearing in hearings.items() if study not in alone]
+    answers = [_hear(item, locked, hearings, alone) for item in items]
+    heard = [(locked.studies[study], hearing.ledger) for study, hearing in hearings.items() if study not in alone]
     write_all(connection, heard, {run: found for hearing in hearings.values() for run, found in hearing.also.items()})
     for _, ledger in heard:
-        note_ended(ended, ledger, {lease: attempt for lease, (_, attempt) in held.items()})
+        note_ended(ended, ledger, {lease: attempt for lease, (_, attempt) in locked.held.items()})
     if any(change.state == "ready" for _, ledger in heard for change in ledger.changes):
         notify(connection)
     for study, ledger in heard:
         if ledger.results and study.id in careful:
             make_due_what_is(connection, find_study_by_id(connection, study.id))
     return [
-        _tell_round(connection, [item], ended)[0] if answer is None else answer
+        _tell_round(connection, [item], _lock(connection, [item]), ended)[0] if answer is None else answer
         for item, answer in zip(items, answers, strict=True)
     ]
 
 
-def _was_issued(item: Tell, held: Held) -> bool:
-    return item.lease in held and held[item.lease][0].id == item.job
-
-
-def _hear(item: Tell, held: Held, hearings: "Mapping[int, _Hearing]", alone: Collection[int]) -> Told | None:
+def _hear(item: Tell, locked: _Locked, hearings: "Mapping[int, _Hearing]", alone: Collection[int]) -> Told | None:
     """None if it must be heard alone."""
-    if not _was_issued(item, held):
-        detail = f"lease {item.lease} was never issued for job {item.job}; tell with the pair that /ask answered"
-        return Told(job=item.job, status=404, detail=detail)
-    job, attempt = held[item.lease]
+    job, attempt = locked.held[item.lease]
     return None if attempt["study_id"] in alone else hearings[attempt["study_id"]].hear(item, job, attempt)
 
 
@@ -147,6 +157,7 @@ class _Hearing:
         if (item.value, kind, dict(item.also)) == (attempt["value"], attempt["failure"], said):
             return Told(job=job.id, status=200, state=job.state, detail=DETAILS[attempt["outcome"]])
         words = f"value {attempt['value']!r}" if attempt["failure"] is None else f"failure {attempt['failure']!r}"
+        words += "".join(f", {name} {value!r}" for name, value in said.items())
         detail = f"this lease has already told {words}; a result cannot be changed"
         return Told(job=job.id, status=409, state=job.state, detail=detail)
 

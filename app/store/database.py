@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import DatabaseError, DataError, DisconnectionError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -98,7 +99,7 @@ class Database:
             with engine.connect() as connection, connection.begin():
                 yield connection
         # Away, full, locked, no rights: what was begun is undone.
-        except (DatabaseError, sqlite3.OperationalError, PoolTimeout) as error:
+        except (DatabaseError, sqlite3.DatabaseError, PoolTimeout) as error:
             if isinstance(error, IntegrityError | DataError):
                 raise  # ours to prevent, or the caller's race
             reason = str(getattr(error, "orig", error)).strip().splitlines()[0]
@@ -167,10 +168,14 @@ def _postgresql_engine(url: str, pool_size: int) -> Engine:
 
     @event.listens_for(engine, "checkout")
     def _look_after(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> None:
-        # A server that ends a connection says so at once. To look for that costs no way to the server, as a ping would.
-        ended = select.poll()
-        ended.register(connection.fileno(), select.POLLIN)
-        if ended.poll(0):
+        # A server that ends a connection says so. To look for that costs no way to the server, as a ping would; what
+        # is said too late fails one transaction, which whoever began it may repeat.
+        said = select.poll()
+        try:
+            said.register(connection.fileno(), select.POLLIN)
+        except psycopg.Error as error:  # closed on this side
+            raise DisconnectionError from error
+        if said.poll(0):
             raise DisconnectionError  # a new one takes its place
         made, kept_s = record.info["plans"]
         if time.monotonic() > made + kept_s:

@@ -9,7 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, Connection, RowMapping, bindparam, case, select, update
+from sqlalchemy import Boolean, ColumnElement, Connection, RowMapping, String, bindparam, case, select, update
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
 
 from app.store.among import among
 from app.store.attempts import with_leases
@@ -116,11 +119,30 @@ def _add(delta: "Counter[str]", attempt: RowMapping | None, sign: int) -> None:
 
 
 _COUNTER = {"done": "done", "late": "done", "duplicate": "done", "expired": "lost"}
+
+
+class _by_code_points(FunctionElement[str]):  # noqa: N801  (reads as a function in queries)
+    """In the order of Python's `sorted`, whatever the database's language: all lock workers in the same order."""
+
+    type = String()
+    inherit_cache = True
+
+
+@compiles(_by_code_points)
+def _plainly(element: _by_code_points, compiler: SQLCompiler, **options: Any) -> str:
+    return compiler.process(element.clauses, **options)
+
+
+@compiles(_by_code_points, "postgresql")
+def _collated(element: _by_code_points, compiler: SQLCompiler, **options: Any) -> str:
+    return f'{compiler.process(element.clauses, **options)} COLLATE "C"'
+
+
 _ended = with_leases("ended")
 _ENDED = (
     select(workers.c.name, _ended.c.lease, _ended.c.outcome, _ended.c.failure, _ended.c.leased_at, _ended.c.ended_at)
     .join(workers, workers.c.id == _ended.c.worker_id)
-    .order_by(workers.c.name)
+    .order_by(_by_code_points(workers.c.name))
     .with_for_update(of=workers)
 )
 _COUNT = update_each(

@@ -1,13 +1,17 @@
 """Promises 1 and 3: a finished simulation is never thrown away; tell is idempotent per lease."""
 
 import threading
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from sqlalchemy import Connection
 
 from app.service.tell import tell
 from app.store.database import Database
 from app.store.tables import attempts, sample_values
+from app.store.transitions import lock_jobs_of
 from counterpoise.wire.work import Tell, Told
 from tests.service.lab import Lab
 
@@ -245,3 +249,21 @@ def test_the_duration_is_the_workers_or_else_from_lease_to_tell(lab: Lab) -> Non
 def test_what_is_no_usable_number_is_refused_on_the_wire(value: object) -> None:
     with pytest.raises(ValidationError):
         Tell(job=1, lease="0" * 32, value=value)
+
+
+def test_all_that_a_list_is_about_is_locked_at_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is locked later may be locked in another order than others lock it; invented leases are no reason."""
+    looks: list[list[str]] = []
+
+    def look(connection: Connection, leases: Sequence[str]) -> Any:
+        looks.append(list(leases))
+        return lock_jobs_of(connection, leases)
+
+    monkeypatch.setattr("app.service.tell.lock_jobs_of", look)
+    one, two = lab.ask("mass", most=2)
+    invented = [Tell(job=one.job, lease=f"{number:032x}", value=1.0) for number in range(100)]
+    words = [*invented, lab.said(two, 2.0), lab.said(one, 1.0)]
+    assert [answer.status for answer in tell(lab.database, words)] == [404] * 100 + [200, 200]
+    assert looks[0] == [item.lease for item in words]
+    assert len(looks) <= 3, "no further looks but for what is settled one by one"
+    lab.check_counters()

@@ -1,5 +1,6 @@
 """Durability settings, transactions, one writer thread."""
 
+import shutil
 import threading
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from app.store.clock import database_now
 from app.store.database import Database
 from app.store.pulse import beat
 from app.store.tables import pulse, workers
-from app.store.workers import Seen, see_workers
+from app.store.workers import _ENDED, Seen, see_workers
 
 
 def see_worker(connection: Connection, name: str) -> int:
@@ -163,3 +164,21 @@ def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(DatabaseUnusable, match="not a database"), database.read() as connection:
         connection.execute(text("SELECT 1 FROM sqlite_master"))
     database.close()
+
+
+def test_a_file_that_goes_bad_while_it_is_in_use_is_one_sentence(tmp_path: Path, sqlite_template: Path) -> None:
+    file = tmp_path / "x.db"
+    shutil.copy(sqlite_template, file)
+    database = Database(f"sqlite:///{file}")
+    database.write(beat)
+    for left in tmp_path.iterdir():
+        left.write_text("not a database, but long enough to be taken for one" * 2000)
+    with pytest.raises(DatabaseUnusable, match="cannot be used now"):
+        database.write(beat)
+    database.close()
+
+
+def test_workers_are_locked_in_one_order_whatever_the_databases_language(database: Database) -> None:
+    """`see_workers` sorts names as Python does: B before a. A database in English would not."""
+    compiled = str(_ENDED.compile(dialect=database._reading.dialect))
+    assert ('ORDER BY workers.name COLLATE "C"' in compiled) == (not database.is_sqlite)
