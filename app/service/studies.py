@@ -28,7 +28,7 @@ from app.store.studies import (
     objectives_of,
     study_names,
 )
-from app.store.transitions import failed_jobs, ready_jobs, write
+from app.store.transitions import failed_jobs, lock_open_jobs, ready_jobs, write
 from app.store.wakeups import notify
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.specification import Specification
@@ -167,6 +167,7 @@ def retry(database: Database, name: str, objectives: list[str] | None) -> int:
         said = [("retried", {"jobs": len(found)})] if found else []
         write(connection, study, Ledger(changes=[Change(job, "ready") for job in found], events=said), guests(rows))
         if found:
+            change_study(connection, study.id, cancel_running=False)  # their values are wanted, though it was stopped
             notify(connection)
         return len(found)
 
@@ -178,11 +179,13 @@ def delete(database: Database, name: str, *, force: bool) -> None:
 
     def work(connection: Connection) -> None:
         study = find(connection, name, lock=True)
+        lock_open_jobs(connection, study.id)  # an ask locks no study, and would lease one behind our back
         leased = sum(leased_counts(connection, study.id).values())
         if leased and not force:
+            jobs = "1 job is" if leased == 1 else f"{leased} jobs are"
             raise StudyBusy(
-                f"{leased} jobs of study {name!r} are with workers and their values would be lost;"
-                " stop the study and wait, or delete it with force"
+                f"{jobs} with workers and the values would be lost; stop study {name!r} and wait,"
+                " or delete it with force"
             )
         delete_study(connection, study.id)
         feed_deletion(connection, study.id, name)

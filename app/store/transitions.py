@@ -77,6 +77,12 @@ _LOCK_JOBS_OF = (
 )
 
 
+def lock_open_jobs(connection: Connection, study: int) -> None:
+    """Lock all jobs of a study that are ready or leased, in the order of all."""
+    query = select(jobs.c.id).where(jobs.c.study_id == study, jobs.c.state.in_(UNSETTLED))
+    connection.execute(query.order_by(jobs.c.id).with_for_update())
+
+
 def job_row(row: Any) -> JobRow:
     return JobRow(
         id=row.id,
@@ -214,7 +220,9 @@ _INSERT_RESULT = insert_each(
     {"at": database_now()},
     parameter="results_rows",
 )
-_INSERT_EVENT = insert_each(events, ("study_id", "seq", "kind", "body"), {"at": database_now()}, parameter="events_rows")
+_INSERT_EVENT = insert_each(
+    events, ("study_id", "seq", "kind", "body"), {"at": database_now()}, parameter="events_rows"
+)
 
 
 def _counts(ledgers: Sequence[Ledger], also: Also) -> dict[int, Counter[str]]:

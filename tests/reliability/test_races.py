@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from app.errors import StudyBusy
 from app.planner import plan_one
 from app.service.ask import serve
 from app.service.expire import expire
 from app.service.heartbeat import heartbeat
 from app.service.replay import replay
-from app.service.studies import extend, pause, resume, stop
+from app.service.studies import delete, extend, pause, resume, stop
 from app.service.tell import tell
 from app.store.database import Database
 from app.store.pulse import beat
@@ -352,3 +353,19 @@ def test_of_two_migrations_one_works_and_the_other_finds_it_done(
         assert not before or as_the_first_version_wrote_it(database)
     finally:
         database.close()
+
+
+def test_a_delete_beside_an_ask_throws_no_lease_away(lab: Lab, faults: Faults) -> None:
+    """An ask locks no study: a delete that only counts the leases that it sees would not see these."""
+
+    def refused() -> str:
+        with pytest.raises(StudyBusy) as caught:
+            delete(lab.database, "wing", force=False)
+        return str(caught.value)
+
+    with faults.held("ask.written", serve, lab.database.url, asking(2), 20.0) as other:
+        (theirs,), why, waited = beside(lab.database, other, refused)
+    assert waited
+    assert "2 jobs are with workers" in why
+    assert [lab.tell(job, 1.0).status for job in theirs] == [200, 200]
+    lab.check_counters()

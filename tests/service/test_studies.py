@@ -167,7 +167,7 @@ def test_delete_refuses_live_leases_unless_forced(database: Database) -> None:
     lab = Lab(database)
     lab.plan()
     lab.ask("crash")
-    with pytest.raises(StudyBusy, match="1 jobs"):
+    with pytest.raises(StudyBusy, match="1 job is with workers"):
         delete(database, "wing", force=False)
     delete(database, "wing", force=True)
     for table in (studies, jobs, samples, attempts, events, steps):
@@ -248,6 +248,16 @@ def test_a_stop_of_a_finished_study_supersedes_what_was_retried(database: Databa
     extend(database, "wing", 6)
     assert lab.run().evaluated_full == 6
     lab.check_counters()
+
+
+def test_what_is_retried_after_a_stop_is_not_cancelled(database: Database) -> None:
+    lab = finished_and_retried(database)
+    for job in lab.ask("crash", most=4):
+        lab.fail(job, "error")
+    stop(database, "wing", cancel_running=True)
+    assert retry(database, "wing", None) == 4
+    (job,) = lab.ask("crash")
+    assert not heartbeat(database, [job.lease])[0].cancel
 
 
 def test_a_stop_of_a_study_that_has_done_all_its_work_changes_nothing(database: Database) -> None:
