@@ -279,5 +279,6 @@ def _write(connection: Connection, study: Row[Any], found: _Findings) -> None:
     else:
         make_due_what_is(connection, now)
     if report.jobs:
+        change_study(connection, study.id, cancel_running=False)  # their values are wanted, though it was stopped
         notify(connection)
     count_attempts(connection, {ending.lease: None for ending in ledger.endings})

@@ -6,6 +6,7 @@ from tests.api.conftest import client, wing
 from tests.reliability.elsewhere import Faults, killing
 
 __all__ = ["client", "wing"]  # fixtures, as they are there
+pytest.register_assert_rewrite("tests.reliability.machine", "tests.reliability.picture")
 
 
 @pytest.fixture(scope="session")

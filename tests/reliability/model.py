@@ -1,12 +1,16 @@
 """What a study should be after each thing that may happen to it: plain Python, written from the design, no database.
 
-Nothing here is counted as it goes: what the server keeps in counters is derived from the jobs themselves.
+Nothing here is counted as it goes, but leases that expired: what the server keeps in counters is derived from the jobs
+themselves.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 OPEN = ("ready", "leased")
+SAID = ("done", "failed", "late", "duplicate")  # how attempts end whose workers spoke
+Known = Mapping[str, float | None]  # of an import, by objective; None: infeasible
 LAMBDA = 50
 Step = tuple[str, int, int]  # kind, objective of a stream (else -1), number
 Entry = tuple[str, int | None, str | None, float | None, str | None]  # kind, sample, objective, value, failure
@@ -86,6 +90,7 @@ class Model:
     due: dict[Step, int] = field(default_factory=dict)  # -> how many full samples, or of a stream all
     done: list[Step] = field(default_factory=list)
     imported_complete: int = 0
+    expired: Counter[str] = field(default_factory=Counter)  # by objective; who is revived has expired all the same
 
     def __post_init__(self) -> None:
         self._happen("created")
@@ -115,6 +120,18 @@ class Model:
                 found[guest] = (len(mine), *(ends.count(s) for s in ("done", "failed", "superseded")), 0)
         return found
 
+    def mishaps(self) -> dict[str, tuple[int, int, int]]:
+        """expired, late, duplicate."""
+        ends = Counter((self.jobs[one.job].objective, one.outcome) for one in self.attempts.values())
+        return {
+            name: (self.expired[name], ends[name, "late"], ends[name, "duplicate"]) for name in self.rules.objectives
+        }
+
+    def open(self, sample: int) -> int:
+        """Objectives not settled yet."""
+        mine = [job for job in self.jobs.values() if job.sample == sample and job.state in OPEN]
+        return sum(1 + len(self.rules.runs[job.objective]) for job in mine)
+
     def known(self, sample: int) -> dict[str, float | str]:
         """By objective: the value, or how the last evaluation failed for good."""
         found: dict[str, float | str] = {}
@@ -143,23 +160,25 @@ class Model:
         job.state, job.lease, job.attempts = "leased", token, job.attempts + 1
         self.attempts[token] = Attempt(id_, job.attempts)
 
-    def tell(self, words: Sequence[Word]) -> list[int]:
-        """The status of each item. A second word on a job is heard after the first words on all."""
+    def tell(self, words: Sequence[Word]) -> list[tuple[int, str | None]]:
+        """Status and the job's state, of each item. A second word on a job is heard after the first words on all."""
         issued = {lease: attempt.job for lease, attempt in self.attempts.items()}
-        answers = {index: 404 for index, word in enumerate(words) if issued.get(word.lease) != word.job}
+        answers: dict[int, tuple[int, str | None]] = {
+            index: (404, None) for index, word in enumerate(words) if issued.get(word.lease) != word.job
+        }
         left = [index for index in range(len(words)) if index not in answers]
         while left:
             heard: set[int] = set()
             for index in list(left):
                 if words[index].job not in heard:
                     heard.add(words[index].job)
-                    answers[index] = self._hear(words[index])
+                    answers[index] = self._hear(words[index]), self.jobs[words[index].job].state
                     left.remove(index)
         return [answers[index] for index in range(len(words))]
 
     def _hear(self, word: Word) -> int:
         attempt, job = self.attempts[word.lease], self.jobs[word.job]
-        if attempt.outcome in ("done", "failed", "late", "duplicate"):
+        if attempt.outcome in SAID:
             same = (word.value, word.failure, word.also) == (attempt.value, attempt.failure, attempt.also)
             return 200 if same else 409
         if not set(word.also) <= set(self.rules.runs[job.objective]):
@@ -190,15 +209,18 @@ class Model:
             self._lose(job, "infrastructure")
 
     def _set_done(self, job: Job, value: float | None, also: Mapping[str, float]) -> None:
-        """Whoever else holds the job computes what is now known."""
-        holder = self.attempts.get(job.lease or "")
-        if holder is not None and holder.outcome is None:
-            holder.outcome = "overtaken"
+        self._overtake(job)
         job.state, job.lease, job.waits = "done", None, False
         self._learn(job.sample, job.objective, value)
         for guest in self.rules.runs[job.objective]:
             self._learn(job.sample, guest, also.get(guest), "error")
             job.guests[guest] = "done" if guest in also else "failed"
+
+    def _overtake(self, job: Job) -> None:
+        """Whoever else holds the job computes what is now known."""
+        holder = self.attempts.get(job.lease or "")
+        if holder is not None and holder.outcome is None:
+            holder.outcome = "overtaken"
 
     def _set_failed(self, job: Job, kind: str) -> None:
         job.state, job.lease, job.waits = "failed", None, False
@@ -231,17 +253,26 @@ class Model:
         for id_ in sorted(ids):
             job = self.jobs[id_]
             self.attempts[job.lease or ""].outcome = "expired"
+            self.expired[job.objective] += 1
             self._lose(job, "expired")
             self._see_what_is_due()
 
-    def heartbeat(self, token: str) -> bool:
-        """Does the lease live (again)?"""
+    def may_revive(self, token: str) -> bool:
         attempt = self.attempts[token]
         job = self.jobs[attempt.job]
-        if attempt.outcome == "expired" and job.state == "ready" and attempt.number == job.attempts:
+        return attempt.outcome == "expired" and job.state == "ready" and attempt.number == job.attempts
+
+    def heartbeat(self, token: str) -> tuple[bool, bool]:
+        """Does the lease live (again), and should its worker give up?"""
+        attempt = self.attempts[token]
+        job = self.jobs[attempt.job]
+        if self.may_revive(token):
             attempt.outcome = None
             job.state, job.lease, job.waits, job.losses = "leased", token, False, max(job.losses - 1, 0)
-        return job.lease == token
+        if job.lease == token:
+            return True, self.cancel
+        welcome = attempt.outcome == "expired" and job.state in ("ready", "leased", "failed")
+        return False, self.cancel or not welcome
 
     def release(self, token: str) -> bool:
         attempt = self.attempts[token]
@@ -296,6 +327,7 @@ class Model:
         for job in failed:
             job.state, job.errors, job.losses = "ready", 0, 0
         if failed:
+            self.cancel = False  # their values are wanted
             self._happen("retried")
         return len(failed)
 
@@ -366,42 +398,102 @@ class Model:
     def at(self, x: tuple[float, ...]) -> list[int]:
         return [id_ for id_, sample in self.samples.items() if sample.x == x]
 
-    def would_conflict(self, x: tuple[float, ...], given: Mapping[str, float]) -> bool:
-        known: dict[str, float | str] = {}
+    def known_at(self, x: tuple[float, ...]) -> dict[str, float | str]:
+        """By any sample at this point; a value before a failure."""
+        found: dict[str, float | str] = {}
         for sample in self.at(x):
-            known |= self.known(sample)
-        return any(isinstance(known.get(name), float) and known[name] != value for name, value in given.items())
+            found |= {o: said for o, said in self.known(sample).items() if not isinstance(found.get(o), float)}
+        return found
 
-    def import_known(self, sample: int, given: Mapping[str, float]) -> int:
-        """Values of whole runs, at a full sample that is there; answers how many it learns."""
-        before = len(self.log)
-        was = self._complete(sample)
-        mine = [job for job in self.jobs.values() if job.sample == sample]
-        for job in mine:
-            if job.state != "done" and job.objective in given:
-                also = {guest: given[guest] for guest in self.rules.runs[job.objective]}
-                self._set_done(job, given[job.objective], also)
-        known = self.known(sample)
+    def refuses(self, x: tuple[float, ...], given: Known) -> bool:
+        """A value never changes; a run that is awaited must be told whole, and has either values or none."""
+        known = self.known_at(x)
+        if any(isinstance(known.get(name), float) and known[name] != value for name, value in given.items()):
+            return True
+        for job in (job for job in self.jobs.values() if job.sample in self.at(x) and job.state != "done"):
+            told = [guest for guest in self.rules.runs[job.objective] if guest in given]
+            if job.objective not in given and told and self.samples[job.sample].full:
+                return True
+            if job.objective in given and given[job.objective] is None and any(given[one] is not None for one in told):
+                return True
+        return False
+
+    def import_at(self, x: tuple[float, ...], given: Known, *, evaluate: bool) -> dict[str, float | None] | None:
+        """A row that is not refused. Answers what a new sample there knows, if there is to be one."""
+        there, before = self.at(x), self.known_at(x)
+        home = next((sample for sample in there if self.samples[sample].full), None)
+        was = home is not None and self._complete(home)
+        for sample in there:
+            for job in [job for job in self.jobs.values() if job.sample == sample]:
+                if job.state != "done" and job.objective in given:
+                    self._settle(job, given)
+        if home is not None:
+            self._add(home, given)
+            self.imported_complete += self.samples[home].imported and self._complete(home) and not was
+            return None
+        asks = evaluate and len(given) < len(self.rules.objectives)
+        news = any(before.get(name) != _said(value) for name, value in given.items())
+        if there and not asks and not news:
+            return None
+        return {name: value for name, value in before.items() if isinstance(value, float)} | dict(given)
+
+    def _settle(self, job: Job, given: Known) -> None:
+        """What the job was to find out is known."""
+        value, guests = given[job.objective], self.rules.runs[job.objective]
+        if value is not None:
+            self._overtake(job)
+            job.state, job.lease, job.waits = "done", None, False
+            self._learn(job.sample, job.objective, value)
+            for guest in guests:
+                self._learn(job.sample, guest, given.get(guest), "infeasible" if guest in given else "error")
+                job.guests[guest] = "done" if given.get(guest) is not None else "failed"
+        elif job.state != "failed":
+            self._overtake(job)
+            self._set_failed(job, "infeasible")
+        else:  # now it is known why
+            for name in (job.objective, *guests):
+                known = self.known(job.sample).get(name)
+                if not isinstance(known, float) and known != "infeasible":
+                    self._learn(job.sample, name, None, "infeasible")
+
+    def _add(self, sample: int, given: Known) -> None:
+        """What no job brings."""
         for name, value in given.items():
-            if known.get(name) != value:
-                self._learn(sample, name, value)
-        self.imported_complete += self.samples[sample].imported and self._complete(sample) and not was
-        return len(self.log) - before
+            known = self.known(sample).get(name)
+            awaited = any(
+                name in (job.objective, *self.rules.runs[job.objective])
+                for job in self.jobs.values()
+                if job.sample == sample and job.state != "done"
+            )
+            if not isinstance(known, float) and known != _said(value) and not awaited:
+                self._learn(sample, name, value, "infeasible")
 
-    def import_new(self, sample: int, x: tuple[float, ...], given: Mapping[str, float]) -> None:
+    def missing(self, sample: int) -> list[str]:
+        """Runs of an imported sample of which nothing is known and for which there is no job."""
+        known = self.known(sample)
+        made = [job.objective for job in self.jobs.values() if job.sample == sample]
+        runs = self.rules.runs.items()
+        return [run for run, also in runs if run not in made and not any(name in known for name in (run, *also))]
+
+    def import_new(self, sample: int, x: tuple[float, ...], given: Known) -> None:
         self.samples[sample] = Sample(full=True, x=x, imported=True)
         for name, value in given.items():
-            self._learn(sample, name, value)
+            self._learn(sample, name, value, "infeasible")
         self.imported_complete += self._complete(sample)
 
     def _complete(self, sample: int) -> bool:
         known = self.known(sample)
         return all(isinstance(known.get(name), float) for name in self.rules.objectives)
 
-    def imported(self) -> None:
-        """After all rows of an import that changed something."""
+    def imported(self, *, jobs: bool) -> None:
+        """After all rows of an import that changed something, or made jobs."""
+        self.cancel &= not jobs  # their values are wanted
         self._happen("imported")
         if any(step[0] == "initial" for step in self.due):
             self._plan_initial()
         else:
             self._see_what_is_due()
+
+
+def _said(value: float | None) -> float | str:
+    return "infeasible" if value is None else value

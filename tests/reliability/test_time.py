@@ -255,6 +255,18 @@ def test_every_outage_leaves_a_worker_two_lease_times_of_service(world: World) -
     assert world.job(job.job)["attempts"] == 1
 
 
+def test_an_outage_that_a_worker_lived_through_counts_no_more(world: World) -> None:
+    """A worker's next silence is a new one, however long servers have been there since the last."""
+    (job,) = world.ask("crash")
+    for _ in range(2):
+        world.pass_s(2 * LEASE_S, served=False)
+        world.keep_house()
+        world.pass_s(TICK_S)
+        assert len(world.rows(kept_leases)) == 1
+        world.pass_s(3 * LEASE_S, job)
+    assert outcomes(world) == [None]
+
+
 def test_a_planner_that_slept_between_look_and_write_ends_no_lease_after_an_outage(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from app.errors import ImportInvalid
 from app.service.evaluations import read_csv, read_json
+from app.service.heartbeat import heartbeat
 from app.service.importing import import_evaluations
 from app.service.lists import front, list_samples
 from app.service.plan import commit, prepare
@@ -406,6 +407,14 @@ def test_a_stopped_study_takes_imports_and_gives_their_jobs_up(database: Databas
     assert (view.phase, view.evaluated_full, view.imported) == ("finished", 11, 3)
     assert designs(lab) == [4, 2]
     lab.check_counters()
+
+
+def test_jobs_that_are_imported_after_a_stop_are_not_cancelled(database: Database) -> None:
+    lab = Lab(database)
+    stop(database, "wing", cancel_running=True)
+    bring(lab, [row(0.5, 0.5)], evaluate=True)
+    (job,) = lab.ask("crash")
+    assert not heartbeat(database, [job.lease])[0].cancel
 
 
 def test_failed_jobs_of_imported_samples_can_be_retried(database: Database) -> None:

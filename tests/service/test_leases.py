@@ -13,7 +13,7 @@ from app.service.tell import tell
 from app.store.clock import database_now
 from app.store.database import Database
 from app.store.pulse import GAP_S, beat
-from app.store.tables import attempts, jobs, pulse, steps
+from app.store.tables import attempts, jobs, kept_leases, pulse, steps
 from tests.service.lab import Lab
 
 
@@ -198,6 +198,18 @@ def test_only_time_in_which_servers_were_there_counts_as_served(database: Databa
         database.write(beat)
         assert served() - before == pytest.approx(counts_s, abs=0.5)
         assert served() >= before
+
+
+def test_nothing_expires_while_no_server_is_there_however_long_they_were_before(lab: Lab) -> None:
+    (job,) = lab.ask("crash")
+    old = jobs.update().where(jobs.c.id == job.job).values(expires_at=1.0)
+    mark = kept_leases.insert().values(job_id=job.job, expires_at=1.0, served_s=-1000.0)
+    away = pulse.update().values(seen_at=database_now() - 600)
+    for statement in (old, mark, away):
+        lab.database.write(lambda c, s=statement: c.execute(s))  # type: ignore[misc]
+    assert expire(lab.database) == 0
+    lab.database.write(beat)
+    assert expire(lab.database) == 1
 
 
 def test_a_study_that_cannot_be_written_keeps_no_other_studys_leases(
