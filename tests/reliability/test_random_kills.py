@@ -6,10 +6,10 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from app.store.database import Database
-from app.store.tables import attempts, objectives, studies
+from app.store.tables import attempts, jobs, objectives, steps, studies
 from app.store.upgrade import upgrade
 from benchmarks.postgresql import PostgreSQL, running_postgresql
 from counterpoise.client import Client
@@ -70,7 +70,10 @@ def test_a_tell_that_was_acknowledged_survives_the_death_of_postgresql(
                 eventually(lambda: done(database) >= 30, "tells")
                 assert done(database) < 120, "nobody tells any more"
             kill_postgresql(postgresql)
-            eventually(lambda: crew.is_done, "the study's end")
+            try:
+                eventually(lambda: crew.is_done, "the study's end")
+            except AssertionError:
+                raise AssertionError(state_of(database_url) + (tmp_path / "workers.log").read_text()[-3000:]) from None
         assert crew.failures == []
         assert server.poll() is None
     assert crew.untold() == []  # all that was evaluated was acknowledged
@@ -89,6 +92,19 @@ def test_a_tell_that_was_acknowledged_survives_the_death_of_postgresql(
 def done(database: Database) -> int:
     with database.read() as connection:
         return int(connection.execute(select(func.sum(objectives.c.done))).scalar_one() or 0)
+
+
+def state_of(url: str) -> str:
+    """Where a study stands that has no end."""
+    counted = [
+        select(studies.c.phase, studies.c.planned_full, studies.c.settled_full),
+        select(jobs.c.state, jobs.c.cheap_only, func.count()).group_by(jobs.c.state, jobs.c.cheap_only),
+        select(steps.c.kind, steps.c.number, steps.c.state, steps.c.claim_expires_at, steps.c.fault),
+        select(attempts.c.outcome, func.count()).group_by(attempts.c.outcome),
+        select(text("pid, state, wait_event, query")).select_from(text("pg_stat_activity")),
+    ]
+    with closing(Database(url)) as database, database.read() as connection:
+        return "\n".join(str(connection.execute(query).all()) for query in counted) + "\n"
 
 
 @pytest.mark.slow
