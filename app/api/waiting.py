@@ -11,8 +11,9 @@ from typing import Any
 import structlog
 
 from app.errors import CounterpoiseError
-from app.service.ask import drained, explain, peek, serve
+from app.service.ask import drained, peek, serve
 from app.service.heartbeat import release
+from app.service.reasons import explain
 from app.store.database import Database
 from app.store.pulse import EVERY_S, beat
 from app.store.wakeups import watch

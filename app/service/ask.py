@@ -4,7 +4,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine
@@ -13,14 +12,12 @@ from app.faults import point
 from app.service.times import iso
 from app.store.database import Database
 from app.store.leasing import Lease, any_ready, lease, open_attempts
-from app.store.studies import Queue, find_queues, find_study_by_id, objectives_of, study_names
+from app.store.studies import Queue, find_queues, find_study_by_id, objectives_of
 from app.store.workers import Seen, drained_among, see_workers
-from counterpoise.wire.problems import did_you_mean
-from counterpoise.wire.work import Ask, Asked, Job
+from counterpoise.wire.work import Ask, Job
 
 ALL = "*"
 MOST_AT_ONCE = 256
-RETRY_AFTER_S = {"drained": 60.0, "planning": 1.0, "all_leased": 5.0, "paused": 30.0, "finished": 60.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,38 +150,3 @@ def _read_facts(connection: Connection, study: int) -> Facts:
         lease_s={each.id: each.lease_s for each in rows},
         timeout_s={each.id: each.timeout_s for each in rows},
     )
-
-
-def explain(database: Database, ask: Ask) -> Asked:
-    """Why there is nothing for this ask."""
-    with database.read() as connection:
-        queues = find_queues(connection, None if ALL in ask.studies else ask.studies)
-        known = study_names(connection) if not queues else []
-        resting = drained_among(connection, [ask.worker])
-    if resting:
-        reason, detail = "drained", f"worker {ask.worker!r} is drained: it gets no more jobs until it is undrained"
-    else:
-        reason, detail = _reason(ask, queues, known)
-    return Asked(jobs=[], reason=reason, detail=detail, retry_after_s=RETRY_AFTER_S.get(reason, 10.0))
-
-
-def _reason(ask: Ask, queues: Sequence[Queue], known: Sequence[str]) -> tuple[Any, str]:
-    if not queues and ALL not in ask.studies:
-        first = ask.studies[0]
-        return "no_such_study", f"there is no study {first!r}{did_you_mean(first, known)}"
-    if not queues:
-        return "no_studies", "there is no study yet; create one with `counterpoise study create`"
-    named = [queue for queue in queues if ALL in ask.objectives or queue.objective in ask.objectives]
-    if not named:
-        first, own = ask.objectives[0], {queue.objective for queue in queues}
-        where = ", ".join(sorted({queue.study_name for queue in queues})[:10])
-        return "no_such_objective", f"objective {first!r} has no jobs of its own in {where}{did_you_mean(first, own)}"
-    unfinished = [queue for queue in named if queue.phase != "finished" or queue.open > 0]
-    if not unfinished:
-        return "finished", "the study is finished"
-    active = [queue for queue in unfinished if queue.state != "paused"]
-    if not active:
-        return "paused", "the study is paused; resume it to go on"
-    if any(queue.open > 0 for queue in active):
-        return "all_leased", "all jobs are with workers, or back off after a failure"
-    return "planning", "the next jobs are being planned, or wait for values of other objectives"

@@ -139,6 +139,7 @@ class Queue:
     state: str
     phase: str
     open: int  # jobs neither done nor failed nor superseded
+    ending: str | None  # how the study ended
 
 
 def find_queues(connection: Connection, names: Sequence[str] | None) -> list[Queue]:
@@ -157,6 +158,7 @@ _QUEUES = (
         studies.c.state,
         studies.c.phase,
         (objectives.c.created - objectives.c.done - objectives.c.failed - objectives.c.superseded).label("open"),
+        studies.c.ending,
     )
     .join(studies, studies.c.id == objectives.c.study_id)
     .where(objectives.c.same_run_as.is_(None))

@@ -2,8 +2,9 @@
 
 import pytest
 
-from app.service.ask import explain, peek, serve
-from app.service.studies import pause, resume, stop
+from app.service.ask import peek, serve
+from app.service.reasons import explain
+from app.service.studies import extend, pause, resume, retry, stop
 from app.store.database import Database
 from app.store.tables import attempts, workers
 from counterpoise.wire.work import Ask
@@ -122,6 +123,90 @@ def test_of_several_studies_those_that_go_on_give_the_reason(lab: Lab, database:
     stop(database, "car", cancel_running=False)
     assert other.view().phase == "finished"
     assert explain(database, both).reason == "paused"
+
+
+def test_what_does_not_exist_is_said_beside_the_reason(lab: Lab, database: Database) -> None:
+    lab.ask(most=100)
+    answer = explain(database, asking(studies=("wing", "wnig"), objectives=("crash", "typo", "mas")))
+    assert answer.reason == "all_leased"
+    assert answer.detail == (
+        "all jobs are with workers, or back off after a failure. There is no study 'wnig'; did you mean 'wing'?"
+        " There is no objective 'typo' in wing. There is no objective 'mas' in wing; did you mean 'mass'?"
+    )
+    both = explain(database, asking(studies=("car", "wnig")))
+    assert both.reason == "no_such_study"
+    assert both.detail == "there is no study 'car'. There is no study 'wnig'; did you mean 'wing'?"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        asking(studies=("*", "nope")),
+        asking(objectives=("typo", "*")),
+        asking(studies=("wing", "car"), objectives=("mass", "crash", "lift")),  # each is in one of them
+    ],
+)
+def test_nothing_is_unknown_beside_a_star_or_in_another_study(lab: Lab, database: Database, ask: Ask) -> None:
+    other = Lab(database, name="car", objectives=[{"name": "lift"}])
+    other.plan()
+    for one in (lab, other):
+        one.ask(most=100)
+    assert explain(database, ask).detail == "all jobs are with workers, or back off after a failure"
+
+
+def test_an_objective_that_comes_with_another_says_with_which(database: Database) -> None:
+    more = [{"name": "drag", "evaluation_time_s": 1.0}, {"name": "lift", "same_run_as": "drag"}]
+    lab = Lab(database, objectives=more)
+    lab.plan()
+    lab.ask(most=100)
+    words = "bjective 'lift' has no jobs of its own; its value comes with 'drag'"
+    alone = explain(database, asking(objectives=("lift",)))
+    assert (alone.reason, alone.detail) == ("no_such_objective", f"o{words}")
+    both = explain(database, asking(objectives=("drag", "lift")))
+    assert both.reason == "all_leased"
+    assert (both.detail or "").endswith(f"after a failure. O{words}")
+
+
+def test_a_thousand_wrong_names_give_a_short_answer(lab: Lab, database: Database) -> None:
+    lab.ask(most=100)
+    wrong = tuple(f"{number:04}" for number in range(999))
+    answer = explain(database, asking(studies=("wing", *wrong), objectives=("mass", *wrong)))
+    assert answer.reason == "all_leased"
+    assert (answer.detail or "").count("There is no study") == 3
+    assert "Nor are there jobs for 996 more of the studies" in (answer.detail or "")
+    assert "Nor are there jobs for 996 more of the objectives" in (answer.detail or "")
+
+
+def test_nobody_waits_for_the_running_jobs_of_a_stopped_study(lab: Lab, database: Database) -> None:
+    (held,) = lab.ask("mass")
+    assert explain(database, asking(objectives=("mass",))).reason == "all_leased"
+    stop(database, "wing", cancel_running=False)
+    answer = explain(database, asking(objectives=("mass",)))
+    assert answer.reason == "finished"
+    assert "do not come back" in (answer.detail or "")
+    lab.expire(held)
+    assert not lab.ask(most=100)  # it did not come back
+
+
+def test_a_stopped_study_whose_failed_jobs_are_retried_has_something(lab: Lab, database: Database) -> None:
+    failed, _ = lab.ask("mass", most=2)
+    lab.fail(failed, "infeasible")
+    stop(database, "wing", cancel_running=False)
+    pause(database, "wing")
+    retry(database, "wing", None)
+    assert explain(database, asking()).reason == "paused"  # and there is a job afterwards
+    resume(database, "wing")
+    assert lab.ask()
+    assert explain(database, asking()).reason == "finished"
+    extend(database, "wing", 11)
+    assert explain(database, asking()).reason == "all_leased"
+
+
+def test_of_two_studies_the_stopped_one_is_not_waited_for(lab: Lab, database: Database) -> None:
+    Lab(database, name="car")  # not planned yet
+    lab.ask("mass")
+    stop(database, "wing", cancel_running=False)
+    assert explain(database, asking(studies=("wing", "car"))).reason == "planning"
 
 
 def test_without_any_study_the_reason_is_that(database: Database) -> None:

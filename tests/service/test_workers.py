@@ -8,8 +8,9 @@ import pytest
 from sqlalchemy import update
 
 from app.errors import WorkerUnknown
-from app.service.ask import explain, serve
+from app.service.ask import serve
 from app.service.heartbeat import heartbeat, release
+from app.service.reasons import explain
 from app.service.tell import tell
 from app.service.workers import drain, list_workers
 from app.store.database import Database
