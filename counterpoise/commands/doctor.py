@@ -17,8 +17,8 @@ from counterpoise.commands.study import AsJson, Token, Url
 from counterpoise.connection import DEFAULT_URL
 from counterpoise.errors import RequestFailed
 
-Finding = tuple[str, str, str]  # what was looked at; ok, warning or fault; what was found and what to do
-STYLES = {"ok": "green", "warning": "yellow", "fault": "bold red"}
+Finding = tuple[str, str, str]  # what was looked at; ok, skipped, warning or fault; what was found and what to do
+STYLES = {"ok": "green", "skipped": "dim", "warning": "yellow", "fault": "bold red"}
 
 
 def add_to(app: typer.Typer) -> None:
@@ -103,6 +103,8 @@ def _worker_findings(client: Client) -> Iterator[Finding]:
 
 def database_findings(database_url: str | None) -> Iterator[Finding]:
     if database_url is None:
+        way_out = "give --database-url (or COUNTERPOISE_DATABASE_URL) to check them"
+        yield "database", "skipped", f"not looked at: database, migrations and clock; {way_out}"
         return
     if importlib.util.find_spec("sqlalchemy") is None:
         way_out = "install it with: pip install 'counterpoise[server]'"

@@ -466,6 +466,11 @@ def test_an_answer_that_is_not_ours(run: Run, server: Fake, answer: tuple[int, A
 # doctor
 
 
+NOT_LOOKED_AT = (
+    "not looked at: database, migrations and clock; give --database-url (or COUNTERPOISE_DATABASE_URL) to check them"
+)
+
+
 @pytest.fixture
 def healthy(server: Fake) -> Fake:
     server.answers |= {
@@ -488,13 +493,14 @@ def test_doctor_when_all_is_well(run: Run, healthy: Fake) -> None:
         f"ok      version    {__version__}, the same as here",
         "ok      token      none given, and none is needed",
         "ok      workers    2 seen, the last at 2026-01-01T00:00:07Z; 1 of them with jobs now",
+        f"skipped database   {NOT_LOOKED_AT}",
     ]
     assert findings(run("doctor", "--json", "--token", TOKEN))["token"] == ("ok", "accepted")
 
 
 def test_doctor_says_each_finding_in_one_line(run: Run, healthy: Fake) -> None:
     healthy.answers["GET /workers"] = problem(401, "a token is needed")
-    assert run("doctor").stdout.splitlines()[2:] == [
+    assert run("doctor").stdout.splitlines()[2:-1] == [
         "fault   token      a token is needed Set COUNTERPOISE_TOKEN, or give --token."
     ]
 
@@ -503,7 +509,13 @@ def test_doctor_without_a_server(run: Run) -> None:
     result = run("doctor", "--url", "http://127.0.0.1:1")
     assert result.exit_code == 1
     assert result.stdout.startswith("fault   server     cannot reach http://127.0.0.1:1: is `counterpoise serve`")
-    assert len(result.stdout.splitlines()) == 1
+    assert len(result.stdout.splitlines()) == 2
+
+
+def test_doctor_says_what_it_did_not_look_at(run: Run, healthy: Fake, database_url: str) -> None:
+    assert findings(run("doctor", "--json"))["database"] == ("skipped", NOT_LOOKED_AT)
+    assert findings(run("doctor", "--json", COUNTERPOISE_DATABASE_URL=""))["database"][0] == "skipped"
+    assert NOT_LOOKED_AT not in run("doctor", "--database-url", database_url).stdout
 
 
 SICK: list[tuple[str, tuple[int, Any], str, str, str]] = [
@@ -534,7 +546,7 @@ def test_doctor_finds_what_is_wrong(
     found = findings(result)
     assert found[check][0] == status
     assert says in found[check][1]
-    assert {each for each, (verdict, _) in found.items() if verdict != "ok"} == {check}
+    assert {each for each, (verdict, _) in found.items() if verdict not in ("ok", "skipped")} == {check}
     assert result.exit_code == (1 if status == "fault" else 0)
 
 
