@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -61,7 +61,10 @@ def _read(kind: str, content: bytes, spec: Specification) -> Reading:
     response_class=StreamingResponse,
 )
 def get_export(
-    name: Name, what: What, database: TheDatabase, form: Annotated[Format, Query(alias="format")] = "csv"
+    name: Name,
+    what: Annotated[What, Path(description="what to export")],
+    database: TheDatabase,
+    form: Annotated[Format, Query(alias="format", description="`json`: a page that holds all `items`")] = "csv",
 ) -> StreamingResponse:
     """`samples` and `front` can be imported again. `jobs` has a row for each attempt."""
     media = "text/csv; charset=utf-8" if form == "csv" else "application/json"

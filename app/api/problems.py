@@ -11,7 +11,9 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 
 from app import errors
+from app.api.wording import BodyInvalid, fault_of, model_of, printable
 from app.errors import CounterpoiseError
+from counterpoise.wire.contradictions import MOST_FAULTS
 from counterpoise.wire.problems import Fault, Problem
 from counterpoise.wire.specification import SpecificationInvalid
 
@@ -86,8 +88,12 @@ def answer_specification(request: Request, error: SpecificationInvalid) -> JSONR
 
 
 def answer_invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-    faults = [fault_of(each) for each in error.errors()]
-    detail = f"{len(faults)} fault{'s' if len(faults) > 1 else ''}; each is listed in `errors` with its place."
+    model = error.model if isinstance(error, BodyInvalid) else model_of(request.scope.get("route"))
+    found = error.errors()
+    faults = [fault_of(each, model) for each in found[:MOST_FAULTS]]
+    detail = f"{len(found)} fault{'s' if len(found) > 1 else ''}; each is listed in `errors` with its place."
+    if len(found) > MOST_FAULTS:
+        detail = f"{len(found)} faults; the first {MOST_FAULTS} are listed in `errors` with their places."
     return problem(request, 422, "invalid-request", "The request is not valid", detail, faults)
 
 
@@ -127,31 +133,6 @@ def answer_unforeseen(request: Request) -> JSONResponse:
         f" If it happens again, look for request id {request.state.request_id} in the server's log."
     )
     return problem(request, 500, "internal", "Internal server error", detail)
-
-
-def fault_of(error: Any) -> Fault:
-    """What pydantic found, as we say it."""
-    return Fault(pointer=printable(_pointer(error)), detail=printable(_words(error)))
-
-
-def printable(text: str) -> str:
-    """Half a surrogate pair is possible in JSON, but not in an answer."""
-    return text.encode(errors="replace").decode()
-
-
-def _pointer(fault: Any) -> str:
-    source, *path = fault["loc"]
-    if fault["type"] == "json_invalid":
-        return "#"
-    if source == "body":
-        return "#" + "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
-    return f"{source} parameter {'.'.join(map(str, path))}"
-
-
-def _words(fault: Any) -> str:
-    if fault["type"] == "json_invalid":
-        return f"not JSON: {fault['ctx']['error']} at character {fault['loc'][-1]}"
-    return str(fault["msg"]).removeprefix("Value error, ")
 
 
 def install_problems(app: FastAPI) -> None:

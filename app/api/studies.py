@@ -64,11 +64,13 @@ def post_study(
 
 @router.get("/studies", summary="List studies", dependencies=READERS)
 def get_studies(database: TheDatabase, window: ThePage) -> Page[StudySummary]:
+    """The oldest first. `next` of an answer, given as `cursor`, leads to the page after it."""
     return page(progress.list_studies(database, window.after, window.limit), window)
 
 
 @router.get("/studies/{name}", summary="Progress and health of a study", dependencies=[Depends(Allow(READ, WORKER))])
 def get_study(name: Name, database: TheDatabase) -> StudyView:
+    """Counts by objective, the hypervolume, and in `health` what needs attention, in plain words."""
     return progress.view(database, name)
 
 
@@ -78,13 +80,20 @@ def delete_study(
     database: TheDatabase,
     force: Annotated[bool, Query(description="even if workers hold jobs; their values are lost")] = False,
 ) -> None:
+    """There is no way back. Refused while workers hold jobs of it, unless forced."""
     studies.delete(database, name, force=force)
 
 
 @router.get("/studies/{name}/samples", summary="Samples with their values", dependencies=READERS)
 def get_samples(
-    name: Name, database: TheDatabase, window: ThePage, full: Annotated[bool | None, Query()] = None
+    name: Name,
+    database: TheDatabase,
+    window: ThePage,
+    full: Annotated[
+        bool | None, Query(description="true: only those wanted on all objectives; false: only cheap-only ones")
+    ] = None,
 ) -> Page[SampleView]:
+    """Values in the user's units and directions, as far as they are known; failures by objective."""
     return page(lists.list_samples(database, name, window.after, window.limit, full), window)
 
 
@@ -93,20 +102,25 @@ def get_jobs(
     name: Name,
     database: TheDatabase,
     window: ThePage,
-    objective: Annotated[str | None, Query(max_length=100)] = None,
-    state: Annotated[State | None, Query()] = None,
+    objective: Annotated[str | None, Query(max_length=100, description="only this objective's")] = None,
+    state: Annotated[State | None, Query(description="only those in this state")] = None,
 ) -> Page[JobView]:
+    """One objective of one sample each, the oldest first."""
     return page(lists.list_jobs(database, name, window.after, window.limit, objective, state), window)
 
 
 @router.get("/jobs/{job}", summary="Why a job is where it is", tags=["jobs"], dependencies=READERS)
-def get_job(job: Annotated[int, Path(ge=1, le=2**53, examples=[17])], database: TheDatabase) -> JobStory:
+def get_job(
+    job: Annotated[int, Path(ge=1, le=2**53, description="as /ask or a list of jobs answered it", examples=[17])],
+    database: TheDatabase,
+) -> JobStory:
     """What happened to it, who had it, and what it waits for, in plain words."""
     return explain_job(database, job)
 
 
 @router.get("/studies/{name}/steps", summary="Steps with their diagnostics", dependencies=READERS)
 def get_steps(name: Name, database: TheDatabase, window: ThePage) -> Page[StepView]:
+    """Those that are due, too. `record` holds what a replay needs."""
     return page(lists.list_steps(database, name, window.after, window.limit), window)
 
 
@@ -118,12 +132,14 @@ def get_front(name: Name, database: TheDatabase) -> Page[FrontItem]:
 
 @router.post("/studies/{name}/pause", summary="No new leases and steps", dependencies=ADMINS)
 def post_pause(name: Name, database: TheDatabase) -> StudyView:
+    """What runs goes on, and its values are taken."""
     studies.pause(database, name)
     return progress.view(database, name)
 
 
 @router.post("/studies/{name}/resume", summary="Go on", dependencies=ADMINS)
 def post_resume(name: Name, database: TheDatabase) -> StudyView:
+    """Ends a pause; of a study that is not paused, nothing changes."""
     studies.resume(database, name)
     return progress.view(database, name)
 
@@ -144,4 +160,5 @@ def post_extend(name: Name, wish: Extend, database: TheDatabase) -> StudyView:
 
 @router.post("/studies/{name}/retry", summary="Run failed jobs again", dependencies=ADMINS)
 def post_retry(name: Name, database: TheDatabase, which: Retry | None = None) -> Retried:
+    """They are ready again, as if never tried; of a finished study, too."""
     return Retried(jobs=studies.retry(database, name, which.objectives if which else None))

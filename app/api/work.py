@@ -4,21 +4,29 @@ import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Request
-from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
 from app.api.access import WORKER, Allow
 from app.api.dependencies import TheDatabase
 from app.api.document import body, reference
-from app.api.problems import fault_of
 from app.api.telling import TellDesk
 from app.api.waiting import Desk
+from app.api.wording import BodyInvalid, fault_of, in_body
 from app.errors import LeaseUnknown, ResultConflict, TellInvalid
 from app.service.heartbeat import heartbeat, release
 from counterpoise.wire.work import MOST_TELLS, Ask, Asked, HeartbeatAnswer, Leases, Released, Tell, Told
 
 router = APIRouter(tags=["work"], dependencies=[Depends(Allow(WORKER))])
 REFUSALS = {404: LeaseUnknown, 409: ResultConflict, 422: TellInvalid}
+# Its items are tells; but nothing that might be one is refused, so nothing may be ruled out here.
+ANYTHING = {"description": "anything else: answered with status 422 in its place, and refuses no other item"}
+LIST = {
+    "type": "array",
+    "items": {"anyOf": [reference(Tell), ANYTHING]},
+    "minItems": 1,
+    "maxItems": MOST_TELLS,
+    "description": "tells, each answered in its place",
+}
 EXAMPLE = {"job": 17, "lease": "0123456789abcdef0123456789abcdef", "value": 3.25, "duration_s": 0.8}
 
 
@@ -41,27 +49,24 @@ async def _left(request: Request) -> None:
 @router.post(
     "/tell",
     summary="Tell a value or a failure, or a list of them",
-    openapi_extra=body(
-        {"anyOf": [reference(Tell), {"type": "array", "items": {}, "minItems": 1, "maxItems": MOST_TELLS}]}, EXAMPLE
-    ),
+    openapi_extra=body({"anyOf": [reference(Tell), LIST]}, EXAMPLE),
 )
 async def post_tell(said: Annotated[Any, Body()], request: Request) -> Told | list[Told]:
-    """Idempotent per lease. A list is answered item by item: a bad item refuses no other."""
+    """Idempotent per lease. A list is answered item by item: a bad item refuses no other.
+
+    `job` and `lease` are a pair that /ask answered; that of the example stands for yours.
+    """
     desk: TellDesk = request.app.state.tell_desk
     if isinstance(said, list):
         return await _tell_list(said, desk)
     try:
         item = Tell.model_validate(said)
     except ValidationError as error:
-        raise RequestValidationError(_in_body(error)) from None
+        raise BodyInvalid(error, Tell) from None
     (answer,) = await desk.tell([item])
     if answer.status != 200:
         raise REFUSALS[answer.status](answer.detail)
     return answer
-
-
-def _in_body(error: ValidationError, *place: int) -> list[dict[str, Any]]:
-    return [{**fault, "loc": ("body", *place, *fault["loc"])} for fault in error.errors()]
 
 
 async def _tell_list(items: list[Any], desk: TellDesk) -> list[Told]:
@@ -73,7 +78,7 @@ async def _tell_list(items: list[Any], desk: TellDesk) -> list[Told]:
         try:
             good[index] = Tell.model_validate(raw)
         except ValidationError as error:
-            fault = fault_of(_in_body(error, index)[0])
+            fault = fault_of(in_body(error, index)[0], Tell)
             job = raw.get("job") if isinstance(raw, dict) else None
             number = job if isinstance(job, int) and not isinstance(job, bool) else 0
             answers[index] = Told(job=number, status=422, detail=f"{fault.pointer}: {fault.detail}")
@@ -84,11 +89,17 @@ async def _tell_list(items: list[Any], desk: TellDesk) -> list[Told]:
 
 @router.post("/heartbeat", summary="Give a sign of life")
 def post_heartbeat(held: Leases, database: TheDatabase) -> HeartbeatAnswer:
-    """New deadlines, and which jobs to cancel. An expired lease lives again while nobody else has its job."""
+    """New deadlines, and which jobs to cancel. An expired lease lives again while nobody else has its job.
+
+    Leases come from /ask; that of the example stands for yours.
+    """
     return HeartbeatAnswer(leases=heartbeat(database, list(dict.fromkeys(held.leases))))
 
 
 @router.post("/release", summary="Give jobs back")
 def post_release(held: Leases, database: TheDatabase) -> Released:
-    """For jobs that will not be evaluated; counts nothing against them."""
+    """For jobs that will not be evaluated; counts nothing against them.
+
+    Leases come from /ask; that of the example stands for yours.
+    """
     return Released(released=release(database, list(dict.fromkeys(held.leases))))

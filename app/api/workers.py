@@ -12,6 +12,7 @@ router = APIRouter(tags=["workers"])
 
 @router.get("/workers", summary="Who is there, and what they did", dependencies=READERS)
 def get_workers(database: TheDatabase, window: ThePage) -> Page[WorkerView]:
+    """Everybody who has ever asked: when last seen, what they take and hold, how their jobs ended."""
     return page(workers.list_workers(database, window.after, window.limit), window)
 
 
@@ -24,4 +25,5 @@ def post_drain(which: WorkerName, database: TheDatabase) -> WorkerView:
 
 @router.post("/workers/undrain", summary="Give it jobs again", dependencies=ADMINS)
 def post_undrain(which: WorkerName, database: TheDatabase) -> WorkerView:
+    """From its next ask on."""
     return workers.drain(database, which.worker, drained=False)

@@ -13,7 +13,7 @@ from app.service.workers import ALIVE_S
 from app.store.database import Database
 from app.store.lists import database_time, head_age, live_workers
 from app.store.samples import last_durations
-from app.store.steps import due_steps, last_records
+from app.store.steps import LONGEST_CLAIM_S, due_steps, last_records
 from app.store.studies import leased_counts, objectives_of, page_of_studies
 from counterpoise.wire.specification import Specification
 from counterpoise.wire.views import Hypervolume, ObjectiveView, StudySummary, StudyView
@@ -115,7 +115,7 @@ def health(
 ) -> list[str]:
     words: list[str] = []
     if study.state == "paused":
-        words.append("the study is paused: no new leases and no new steps until it is resumed")
+        words += _rest(study, objectives)
     if study.phase == "finished" and study.ending and study.ending != "the budget is used up":
         words.append(f"the study is finished: {study.ending}")
     words += _queues(connection, study, rows, objectives)
@@ -127,6 +127,13 @@ def health(
                 f"objective {seen.name}: {seen.failed} of {total} settled jobs failed; `study retry` runs them again"
             )
     return words
+
+
+def _rest(study: Row[Any], objectives: Sequence[ObjectiveView]) -> list[str]:
+    if study.phase != "finished":
+        return ["the study is paused: no new leases and no new steps until it is resumed"]
+    waits = any(seen.ready for seen in objectives)  # retried, or imported to be evaluated
+    return ["the study is paused: no new leases until it is resumed"] if waits else []
 
 
 def _queues(
@@ -144,9 +151,8 @@ def _queues(
         able = [w for w in alive if not w["drained"] and _takes(w["objectives"], row.name)]
         age = head_age(connection, row.id)
         if not able and age is not None and age > LONG_WAIT_S:
-            words.append(
-                f"objective {row.name}: {seen.ready} jobs have waited {_span(age)} and no live worker can evaluate it"
-            )
+            jobs = "1 job has" if seen.ready == 1 else f"{seen.ready} jobs have"
+            words.append(f"objective {row.name}: {jobs} waited {_span(age)} and no live worker can evaluate it")
     return words
 
 
@@ -160,10 +166,18 @@ def _steps(connection: Connection, study: Row[Any]) -> list[str]:
     for step in due_steps(connection, study.id):
         title = f"step {step.kind} {step.number}"
         if step.fault:
-            words.append(f"{title} failed {step.faults} times and will be tried again: {step.fault}")
-        elif study.state == "active" and step.claim is None and now - step.due_at > LATE_PLAN_S:
+            often = "once" if step.faults == 1 else f"{step.faults} times"
+            words.append(f"{title} failed {often} and will be tried again: {step.fault}")
+        ripe_at = max(step.due_at, step.retry_at or 0.0)
+        if study.state == "active" and not _is_claimed(step, now) and now - ripe_at > LATE_PLAN_S:
             words.append(f"{title} has been due for {_span(now - step.due_at)}; is a planner running?")
     return words
+
+
+def _is_claimed(step: Row[Any], now: float) -> bool:
+    """A planner that died leaves its claim behind; one that runs out too late comes from a clock that was set back."""
+    until = step.claim_expires_at
+    return until is not None and now <= until <= now + LONGEST_CLAIM_S
 
 
 def _span(seconds: float) -> str:

@@ -1,6 +1,7 @@
 """Errors and health, as they go over the wire."""
 
 import difflib
+import re
 from collections.abc import Iterable
 
 from pydantic import BaseModel, Field
@@ -39,6 +40,12 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """The end of a message: "; did you mean 'crash'?", or nothing if nothing is near."""
     near = difflib.get_close_matches(word, list(choices), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def must_be_one_of(expected: str, given: object) -> str:
+    """`expected` as pydantic lists choices: "'a', 'b' or 'c'"."""
+    choices = re.findall(r"'([^']*)'", expected)
+    return f"must be one of {', '.join(choices)}{did_you_mean(str(given)[:100], choices)}"
 
 
 def fault_at(location: Iterable[int | str], detail: str) -> Fault:

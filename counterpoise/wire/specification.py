@@ -4,7 +4,6 @@
 reads the raw data, so that a fault in one field hides none of another.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
@@ -12,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, Stri
 from pydantic_core import ErrorDetails
 
 from counterpoise.wire.contradictions import MOST_FAULTS, contradictions, initial_count
-from counterpoise.wire.problems import Fault, did_you_mean, fault_at
+from counterpoise.wire.problems import Fault, did_you_mean, fault_at, must_be_one_of
 
 Strategy = Literal["sbp-bo", "bo-aaf", "sbp-bo-r", "sbp-bo-c"]
 BENCHMARK_ONLY = "sbp-nogpc"
@@ -196,8 +195,7 @@ def _words(detail: ErrorDetails) -> str:
         case "literal_error" if detail["input"] == BENCHMARK_ONLY:
             return f"{BENCHMARK_ONLY} calls the cheap objectives directly, so it is for benchmarks only; use 'sbp-bo'"
         case "literal_error":
-            choices = re.findall(r"'([^']*)'", detail["ctx"]["expected"])
-            return f"must be one of {', '.join(choices)}{did_you_mean(str(detail['input'])[:100], choices)}"
+            return must_be_one_of(detail["ctx"]["expected"], detail["input"])
     return str(detail["msg"]).removeprefix("Value error, ")
 
 

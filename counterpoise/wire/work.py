@@ -118,10 +118,10 @@ _EITHER: dict[str, Any] = {
 class Tell(Request):
     model_config = ConfigDict(json_schema_extra=_EITHER)
 
-    job: Id
-    lease: Token
-    value: Value | None = None
-    failure: Failure | None = None
+    job: Id = Field(description="as /ask answered it")
+    lease: Token = Field(description="as /ask answered it with the job")
+    value: Value | None = Field(None, description="in the study's units; this or `failure`")
+    failure: Failure | None = Field(None, description="why there is no value")
     also: dict[str, Value] = Field({}, description="values of the objectives that the job listed in `also`")
     duration_s: Value | None = Field(
         None, ge=0, le=LONGEST_S, description="how long the evaluation took, by a monotonic clock"
@@ -160,7 +160,12 @@ class Told(BaseModel):
 
 
 class Leases(Request):
-    leases: list[Token] = Field(min_length=1, max_length=1000, examples=[["0123456789abcdef0123456789abcdef"]])
+    leases: list[Token] = Field(
+        min_length=1,
+        max_length=1000,
+        description="as /ask answered them with their jobs",
+        examples=[["0123456789abcdef0123456789abcdef"]],
+    )
 
 
 class Alive(BaseModel):

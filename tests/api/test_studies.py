@@ -111,7 +111,13 @@ def test_wrong_pages_are_refused(wing: Wing) -> None:
         check_problem(wing.client.get("/studies/wing/jobs", params={"cursor": cursor}), 422, "cursor-invalid")
     for limit in (0, 1001, "x", 10**30):
         check_problem(wing.client.get("/studies/wing/jobs", params={"limit": limit}), 422, "invalid-request")
-    check_problem(wing.client.get("/studies/wing/jobs", params={"state": "dnoe"}), 422, "invalid-request")
+    body = check_problem(wing.client.get("/studies/wing/jobs", params={"state": "dnoe"}), 422, "invalid-request")
+    assert body["errors"] == [
+        {
+            "pointer": "query parameter state",
+            "detail": "must be one of ready, leased, done, failed, superseded; did you mean 'done'?",
+        }
+    ]
     assert wing.get("/jobs", cursor=str(2**62 - 1)) == {"items": [], "next": None}
 
 
@@ -203,14 +209,16 @@ def test_delete_refuses_while_workers_hold_jobs(wing: Wing) -> None:
 
 
 def test_a_misspelt_field_is_a_fault_not_silence(wing: Wing) -> None:
-    for verb, body in (
-        ("stop", {"cancel_runing": True}),
-        ("retry", {"objective": ["mass"]}),
-        ("extend", {"bugdet": 9}),
+    for verb, body, meant in (
+        ("stop", {"cancel_runing": True}, "did you mean 'cancel_running'? There is cancel_running"),
+        ("retry", {"objective": ["mass"]}, "did you mean 'objectives'?"),
+        ("extend", {"bugdet": 9}, "did you mean 'budget'?"),
+        ("extend", {"color": 9}, "there is no such field; there is budget"),
     ):
         answer = wing.client.post(f"/studies/wing/{verb}", json=body)
-        pointers = [fault["pointer"] for fault in check_problem(answer, 422, "invalid-request")["errors"]]
-        assert f"#/{next(iter(body))}" in pointers
+        faults = {one["pointer"]: one["detail"] for one in check_problem(answer, 422, "invalid-request")["errors"]}
+        assert meant in faults[f"#/{next(iter(body))}"]
+        assert set(faults.values()) <= {faults[f"#/{next(iter(body))}"], "`budget` is required"}
     assert wing.get("")["phase"] == "initial"
 
 
@@ -226,7 +234,7 @@ def test_a_step_that_fails_is_visible_and_stops_no_other_study(
         patched.setattr("app.service.plan.initial_design", broken)
         wing.plan()
     assert wing.get("")["health"] == [
-        "step initial 0 failed 1 times and will be tried again: ValueError: the matrix is sad"
+        "step initial 0 failed once and will be tried again: ValueError: the matrix is sad"
     ]
     client.post("/studies", json=SPEC | {"name": "other"})
     wing.plan()
@@ -282,9 +290,32 @@ def test_every_answer_is_documented(client: TestClient) -> None:
     for path, methods in document["paths"].items():
         for method, route in methods.items():
             assert route["summary"], (method, path)
+            assert route["description"], (method, path)
+            assert [one["name"] for one in route.get("parameters", ()) if not one.get("description")] == [], path
             assert "4XX" in route["responses"], (method, path)
             good = [answer for status, answer in route["responses"].items() if status.startswith("2")]
             assert good, (method, path)
+
+
+def test_an_example_that_cannot_work_as_it_is_says_what_to_put_into_it(client: TestClient) -> None:
+    document = client.get("/openapi.json").json()
+    for path in ("/tell", "/heartbeat", "/release"):
+        assert "/ask" in document["paths"][path]["post"]["description"], path
+    (job,) = document["paths"]["/jobs/{job}"]["get"]["parameters"]
+    assert "/ask" in job["description"]
+    shapes = document["components"]["schemas"]
+    for field in (shapes["Tell"]["properties"]["job"], shapes["Tell"]["properties"]["lease"]):
+        assert "/ask" in field["description"]
+    assert "/ask" in shapes["Leases"]["properties"]["leases"]["description"]
+
+
+def test_the_document_shows_that_a_list_of_tells_holds_tells_and_refuses_nothing(client: TestClient) -> None:
+    content = client.get("/openapi.json").json()["paths"]["/tell"]["post"]["requestBody"]["content"]
+    one, many = content["application/json"]["schema"]["anyOf"]
+    tell, anything = many["items"]["anyOf"]
+    assert tell == one == {"$ref": "#/components/schemas/Tell"}
+    assert anything.keys() == {"description"}  # a bad item is answered, not refused
+    assert client.post("/tell", json=[3]).json()[0]["status"] == 422
 
 
 def test_values_are_in_the_users_directions(wing: Wing) -> None:

@@ -133,10 +133,22 @@ UNREADABLE: list[tuple[dict[str, Any], str, str]] = [
     ({}, "#", "either `value` or `failure`"),
     ({"value": 1, "failure": {"kind": "error"}}, "#", "either `value` or `failure`"),
     ({"failure": {"kind": "error"}, "also": {"lift": 1}}, "#", "`also` goes with a `value`"),
-    ({"failure": {"kind": "eror"}}, "#/failure/kind", "'infeasible', 'error' or 'infrastructure'"),
+    (
+        {"failure": {"kind": "eror"}},
+        "#/failure/kind",
+        "must be one of infeasible, error, infrastructure; did you mean 'error'?",
+    ),
+    ({"failure": {"message": "x"}}, "#/failure/kind", "`kind` is required"),
+    ({"failure": {"kind": "error", "mesage": "x"}}, "#/failure/mesage", "'message'? There are kind, message"),
+    ({"failure": 3}, "#/failure", "must be an object"),
     ({"value": "1"}, "#/value", "valid number"),
     ({"value": True}, "#/value", "valid number"),
-    ({"value": 1, "valeu": 2}, "#/valeu", "not permitted"),
+    (
+        {"value": 1, "valeu": 2},
+        "#/valeu",
+        "no such field; did you mean 'value'? There are job, lease, value, failure, also, duration_s, metadata",
+    ),
+    ({"value": 1, "color": 2}, "#/color", "there is no such field; there are job, lease, value"),
     ({"value": 1, "also": {"a/b~c": "x"}}, "#/also/a~1b~0c", "valid number"),
     ({"value": 1, "duration_s": -1}, "#/duration_s", "greater than or equal to 0"),
     ({"value": 1, "duration_s": 1e300}, "#/duration_s", "less than or equal to"),
@@ -150,6 +162,26 @@ def test_a_tell_that_cannot_be_read_says_where(wing: Wing) -> None:
         assert [fault["pointer"] for fault in body["errors"]] == [pointer]
         assert words in body["errors"][0]["detail"]
     assert wing.tell(job, value=1).status_code == 200
+
+
+def test_what_is_missing_or_misspelt_in_a_request_is_named(wing: Wing) -> None:
+    ask = {"worker": "w", "study": ["wing"], "objectives": ["mass"]}
+    faults = check_problem(wing.client.post("/ask", json=ask), 422, "invalid-request")["errors"]
+    assert {fault["pointer"]: fault["detail"] for fault in faults} == {
+        "#/studies": "`studies` is required",
+        "#/study": "there is no such field; did you mean 'studies'?"
+        " There are worker, studies, objectives, max_jobs, wait_s",
+    }
+    empty = wing.client.post("/ask", headers={"content-type": "application/json"})
+    assert check_problem(empty, 422, "invalid-request")["errors"] == [{"pointer": "#", "detail": "a body is required"}]
+    (told,) = wing.client.post("/tell", json=[{"job": 1, "lease": NEVER_ISSUED, "valeu": 1}]).json()
+    assert told["detail"].startswith("#/0/valeu: there is no such field; did you mean 'value'?")
+
+
+def test_a_body_of_nothing_but_faults_gets_an_answer_of_sane_length(wing: Wing) -> None:
+    body = check_problem(wing.client.post("/ask", json={f"f{i}": 1 for i in range(5000)}), 422, "invalid-request")
+    assert len(body["errors"]) == 1000
+    assert body["detail"] == "5003 faults; the first 1000 are listed in `errors` with their places."
 
 
 def test_a_list_is_answered_item_by_item(wing: Wing) -> None:
