@@ -32,6 +32,8 @@ _ABANDON = (
     "SELECT set_config('idle_in_transaction_session_timeout', '30s', false)"
     " WHERE current_setting('idle_in_transaction_session_timeout') = '0'"
 )
+# What was acknowledged survives a power cut, also where the server's own default is another; stronger ones stay.
+_DURABLE = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
 # Statements are planned once for any parameters, not anew each time: nearly all of them seek a few rows by index, which
 # is not as expensive as PostgreSQL takes it to be.
 _PLAN_ONCE = (
@@ -162,6 +164,7 @@ def _postgresql_engine(url: str, pool_size: int) -> Engine:
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, record: ConnectionPoolEntry) -> None:
         record.info["abandoned"] = connection.execute(_ABANDON).rowcount > 0
+        connection.execute(_DURABLE)
         connection.execute(_PLAN_ONCE)
         record.info["plans"] = (time.monotonic(), FIRST_PLANS_S)
         connection.commit()

@@ -33,6 +33,15 @@ def test_an_acknowledged_write_survives_a_power_cut(database: Database) -> None:
     assert database.write(settings) == (["wal", 2, 1] if database.is_sqlite else ["on"])
 
 
+def test_a_server_that_would_not_wait_for_its_disk_does_for_us(database: Database) -> None:
+    if database.is_sqlite:
+        return  # it has no such default
+    for set_to, used in (("off", "on"), ("remote_apply", "remote_apply")):
+        ours = Database(f"{database.url}&options=-c%20synchronous_commit%3D{set_to}")
+        assert ours.write(lambda connection: scalar(connection, "SHOW synchronous_commit")) == used
+        ours.close()
+
+
 def test_a_failed_transaction_changes_nothing(database: Database) -> None:
     def work(connection: Connection) -> None:
         see_worker(connection, "a")
