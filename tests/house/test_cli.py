@@ -15,6 +15,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from app.store.upgrade import head
 from benchmarks.cli import bench
 from counterpoise import __version__
 from counterpoise.cli import app
@@ -101,9 +102,9 @@ def test_no_command_shows_help_and_an_unknown_one_exits_with_2(tmp_path: Path) -
 
 def test_migrate_on_both_databases(tmp_path: Path, empty_url: str) -> None:
     first = run("migrate", "--database-url", empty_url, "--json", cwd=tmp_path)
-    assert json.loads(first.stdout) == {"before": None, "after": "0002"}
+    assert json.loads(first.stdout) == {"before": None, "after": head()}
     again = run("migrate", cwd=tmp_path, COUNTERPOISE_DATABASE_URL=empty_url)
-    assert again.stdout == "database: already at 0002\n"
+    assert again.stdout == f"database: already at {head()}\n"
 
 
 def test_serve_upgrades_sqlite_but_not_postgresql(tmp_path: Path, empty_url: str, backend: str) -> None:
@@ -116,7 +117,7 @@ def test_serve_upgrades_sqlite_but_not_postgresql(tmp_path: Path, empty_url: str
     refused = run("serve", "--port", "0", "--database-url", empty_url, cwd=tmp_path)
     assert refused.returncode == 1
     assert refused.stderr.splitlines()[-1] == (
-        "Error: the database is at schema none, this version needs 0002; run: counterpoise migrate"
+        f"Error: the database is at schema none, this version needs {head()}; run: counterpoise migrate"
     )
 
 

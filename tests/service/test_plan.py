@@ -80,7 +80,7 @@ def test_a_fault_in_one_study_is_recorded_and_the_others_go_on(
     assert len(good.ask(most=50)) == 8
     assert bad.ask() == []
     (line,) = bad.view().health
-    assert "step initial 0 failed 1 times and will be tried again: ZeroDivisionError" in line
+    assert "step initial 0 failed once and will be tried again: ZeroDivisionError" in line
     database.write(lambda connection: connection.execute(steps.update().values(retry_at=None)))
     assert bad.plan() == 1
     assert len(bad.ask(most=50)) == 8
