@@ -26,6 +26,7 @@ def let_pass(database: Database, seconds: float) -> None:
     database.write(work)
 
 
+@pytest.mark.parametrize("backend", [pytest.param("sqlite", marks=pytest.mark.slow), "postgresql"])
 def test_a_lease_survives_an_outage_that_is_longer(database: Database, database_url: str) -> None:
     with planning(database_url):  # it could let leases expire all the time
         with serving(database_url, "--no-planner") as (url, process):

@@ -123,8 +123,8 @@ def test_schemathesis_finds_nothing(database_url: str, database: Database, tmp_p
     ("backend", "role", "size"),
     [
         pytest.param("sqlite", "worker", Size(1, 15, "examples,stateful"), id="worker"),
-        pytest.param("sqlite", "read", Size(1, 1, "examples,fuzzing"), id="read"),
-        pytest.param("sqlite", "admin", Size(1, 10, "examples,stateful"), id="admin"),
+        pytest.param("sqlite", "read", Size(1, 1, "examples,fuzzing"), marks=SLOW, id="read"),
+        pytest.param("sqlite", "admin", Size(1, 10, "examples,stateful"), marks=SLOW, id="admin"),
         *(
             pytest.param(backend, role, LONG, marks=SLOW, id=f"{role}-{backend}-long")
             for backend in ("sqlite", "postgresql")
