@@ -30,6 +30,7 @@ def _two_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "PACE_S", 0.05)
 
 
+@pytest.mark.slow  # `make bench` does the same
 def test_a_small_run_measures_both_databases_beside_optuna() -> None:
     rows = _invoke("--no-planning")
     found: dict[tuple[object, object], dict[str, Any]] = {(row["subject"], row["way"]): row for row in rows}

@@ -58,7 +58,7 @@ def let_time_pass(database: Database) -> None:
 LONG_STEP = SPEC | {"ratios": {"mass": 2, "drag": 1}, "generations": 100}
 
 
-@pytest.mark.parametrize("backend", [pytest.param("sqlite", marks=pytest.mark.slow), "postgresql"])
+@pytest.mark.slow  # tests/reliability/test_kills.py kills at every point, without waiting for a real planner
 def test_a_step_whose_planner_is_killed_happens_exactly_once(database: Database, database_url: str) -> None:
     with planning(database_url) as (killed, _):
         until_search(database, LONG_STEP)
