@@ -17,6 +17,7 @@ def listen(connection: Connection, path: str, after: str | None, *, follow: bool
     """Events after this id (None: from now on), each once. Ends with a deleted study, or without `follow`."""
     tried, deadline = 0, time.monotonic() + connection.retry_s
     while True:
+        away: ServerAway | None = None
         try:
             ended = True
             for event in parse(connection, lines(connection.stream(path, _place(after, follow), QUIET_S))):
@@ -31,10 +32,12 @@ def listen(connection: Connection, path: str, after: str | None, *, follow: bool
                     return
             if ended and not follow:
                 return
-        except ServerAway:
-            if time.monotonic() + pause_s(tried) > deadline:
-                raise
-        time.sleep(pause_s(tried))
+        except ServerAway as error:
+            away = error
+        pause = pause_s(tried)  # once: it is another one each time
+        if away is not None and time.monotonic() + pause > deadline:
+            raise away
+        time.sleep(pause)
         tried += 1
 
 
