@@ -62,9 +62,10 @@ def create_app(settings: Settings) -> FastAPI:
         summary="Asynchronous evaluation for optimisation whose objectives cost very different times",
         lifespan=lifespan,
         responses=RESPONSES,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # what there is to know is at /metrics
     )
+    app.router.routes.extend(work.router.routes)  # not included, which would be searched twice for every request
     for router in (
-        work.router,
         studies.router,
         workers.router,
         exchange.router,

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, text
 
 from app.service.tell import tell
 from app.store.database import Database
-from app.store.leasing import Lease, lease, open_attempts
+from app.store.leasing import Lease, Wish, lease, open_attempts
 from app.store.samples import NewSample, add_samples
 from app.store.studies import NewObjective, create_study, queues
 from app.store.upgrade import upgrade
@@ -112,7 +112,7 @@ def cycle(subject: Subject) -> None:
     order = subject.queues[at:] + subject.queues[:at]  # begins at another queue each time, as asks do
 
     def take(connection: Connection) -> Lease:
-        (one,) = lease(connection, order, limit=1)
+        (one,) = lease(connection, [Wish(order, 1)])
         open_attempts(connection, [(one, subject.worker)])
         return one
 

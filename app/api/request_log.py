@@ -1,12 +1,12 @@
 """A request id for every request, one log line for its end, and the last net under what nobody foresaw."""
 
+import itertools
 import re
 import time
 import uuid
 from collections.abc import Callable
 
 import structlog
-from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -14,6 +14,9 @@ from app.api.problems import answer_unforeseen
 
 log = structlog.stdlib.get_logger("counterpoise.http")
 HEADER = "X-Request-ID"
+_HEADER = HEADER.lower().encode()
+_PROCESS = uuid.uuid4().hex[:16]  # and then a number: no two requests of any server have the same
+_numbers = itertools.count()
 _SANE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -30,18 +33,20 @@ class RequestLog:
             return
         request = Request(scope)
         given = request.headers.get(HEADER, "")
-        request.state.request_id = given if _SANE.fullmatch(given) else uuid.uuid4().hex
+        request_id = given if _SANE.fullmatch(given) else f"{_PROCESS}{next(_numbers):016x}"
+        request.state.request_id = request_id
         status = 0
 
         async def send_with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)[HEADER] = request.state.request_id
+                message["headers"].append((_HEADER, request_id.encode()))
             await send(message)
 
         began = time.perf_counter()
-        with structlog.contextvars.bound_contextvars(request_id=request.state.request_id):
+        known = structlog.contextvars.bind_contextvars(request_id=request_id)
+        try:
             try:
                 await self.app(scope, receive, send_with_id)
             except Exception:
@@ -53,3 +58,5 @@ class RequestLog:
             self.observe(scope, status, took_s)
             took = round(took_s * 1000, 1)
             log.info("request", method=scope["method"], path=scope["path"], status=status, took_ms=took)
+        finally:
+            structlog.contextvars.reset_contextvars(**known)

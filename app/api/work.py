@@ -4,11 +4,13 @@ import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Request
+from fastapi.concurrency import run_in_threadpool
 from pydantic import ValidationError
 
 from app.api.access import WORKER, Allow
-from app.api.dependencies import TheDatabase
+from app.api.direct import Direct
 from app.api.document import body, reference
+from app.api.problems import RESPONSES
 from app.api.telling import TellDesk
 from app.api.waiting import Desk
 from app.api.wording import BodyInvalid, fault_of, in_body
@@ -16,7 +18,7 @@ from app.errors import LeaseUnknown, ResultConflict, TellInvalid
 from app.service.heartbeat import heartbeat, release
 from counterpoise.wire.work import MOST_TELLS, Ask, Asked, HeartbeatAnswer, Leases, Released, Tell, Told
 
-router = APIRouter(tags=["work"], dependencies=[Depends(Allow(WORKER))])
+router = APIRouter(tags=["work"], dependencies=[Depends(Allow(WORKER))], responses=RESPONSES, route_class=Direct)
 REFUSALS = {404: LeaseUnknown, 409: ResultConflict, 422: TellInvalid}
 # Its items are tells; but nothing that might be one is refused, so nothing may be ruled out here.
 ANYTHING = {"description": "anything else: answered with status 422 in its place, and refuses no other item"}
@@ -88,18 +90,20 @@ async def _tell_list(items: list[Any], desk: TellDesk) -> list[Told]:
 
 
 @router.post("/heartbeat", summary="Give a sign of life")
-def post_heartbeat(held: Leases, database: TheDatabase) -> HeartbeatAnswer:
+async def post_heartbeat(held: Leases, request: Request) -> HeartbeatAnswer:
     """New deadlines, and which jobs to cancel. An expired lease lives again while nobody else has its job.
 
     Leases come from /ask; that of the example stands for yours.
     """
-    return HeartbeatAnswer(leases=heartbeat(database, list(dict.fromkeys(held.leases))))
+    leases = list(dict.fromkeys(held.leases))
+    return HeartbeatAnswer(leases=await run_in_threadpool(heartbeat, request.app.state.database, leases))
 
 
 @router.post("/release", summary="Give jobs back")
-def post_release(held: Leases, database: TheDatabase) -> Released:
+async def post_release(held: Leases, request: Request) -> Released:
     """For jobs that will not be evaluated; counts nothing against them.
 
     Leases come from /ask; that of the example stands for yours.
     """
-    return Released(released=release(database, list(dict.fromkeys(held.leases))))
+    leases = list(dict.fromkeys(held.leases))
+    return Released(released=await run_in_threadpool(release, request.app.state.database, leases))

@@ -1,7 +1,7 @@
 """Ask: jobs for workers. Many asks are served in one transaction, whatever their number."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from weakref import WeakKeyDictionary
@@ -11,13 +11,12 @@ from sqlalchemy import Connection, Engine
 from app.faults import point
 from app.service.times import iso
 from app.store.database import Database
-from app.store.leasing import Lease, any_ready, lease, open_attempts
+from app.store.leasing import Lease, Wish, any_ready, lease, open_attempts
 from app.store.studies import Queue, find_queues, find_study_by_id, objectives_of
 from app.store.workers import Seen, drained_among, see_workers
 from counterpoise.wire.work import Ask, Job
 
 ALL = "*"
-MOST_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +61,29 @@ def serve_all(connection: Connection, asks: Sequence[Ask], heartbeat_s: float) -
         if not workers[ask.worker]["drained"]:
             groups.setdefault(tuple(queue.id for queue in _wanted(ask, queues)), []).append(index)
     shares: list[list[Lease]] = [[] for _ in asks]
-    for wanted, members in groups.items():
-        if wanted:
-            limit = min(sum(asks[index].max_jobs for index in members), MOST_AT_ONCE)
-            _deal(lease(connection, _begin_anywhere(wanted, queues), limit), members, asks, shares)
+    for part in _apart([wanted for wanted in groups if wanted]):
+        most = {wanted: sum(asks[index].max_jobs for index in groups[wanted]) for wanted in part}
+        leases = lease(connection, [Wish(_begin_anywhere(wanted, queues), most[wanted]) for wanted in part])
+        for wanted in part:
+            _deal([one for one in leases if one.objective in wanted], groups[wanted], asks, shares)
     open_attempts(
         connection, [(one, workers[ask.worker]["id"]) for ask, share in zip(asks, shares, strict=True) for one in share]
     )
     point("ask.written")
     return [[_job(connection, one, heartbeat_s) for one in share] for share in shares]
+
+
+def _apart(groups: Iterable[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
+    """Parts in which no queue occurs twice, as a statement must not give one job to two; mostly one."""
+    parts: list[list[tuple[int, ...]]] = []
+    for group in groups:
+        free = (part for part in parts if not any(set(group) & set(other) for other in part))
+        part = next(free, None)
+        if part is None:
+            parts.append([group])
+        else:
+            part.append(group)
+    return parts
 
 
 def _deal(leases: Sequence[Lease], members: Sequence[int], asks: Sequence[Ask], shares: list[list[Lease]]) -> None:

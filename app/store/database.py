@@ -185,12 +185,13 @@ def _postgresql_engine(url: str, pool_size: int) -> Engine:
             connection.pgconn.exec_(b"DISCARD PLANS")
             record.info["plans"] = (time.monotonic(), min(2 * kept_s, LAST_PLANS_S))
 
-    @event.listens_for(engine, "after_cursor_execute")
-    def _arm(_: Connection, cursor: Any, _s: str, _p: Any, _c: Any, executemany: bool) -> None:
+    @event.listens_for(engine, "do_executemany")
+    def _arm(cursor: Any, statement: str, parameters: Any, _context: Any) -> bool:
         # psycopg ends many statements at once with a Flush, which stops PostgreSQL's clock for idle transactions.
         # An empty query starts it again.
-        if executemany:
-            cursor.connection.pgconn.exec_(b"")
+        cursor.executemany(statement, parameters)
+        cursor.connection.pgconn.exec_(b"")
+        return True  # it is done
 
     return engine
 

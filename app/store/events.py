@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, Select, and_, case, delete, func, insert
 
 from app.store.among import among
 from app.store.clock import database_now
+from app.store.rows import insert_each
 from app.store.tables import events, feed, objectives, sample_values, studies
 
 _TOLD = (
@@ -76,8 +77,10 @@ def append_to_feed(connection: Connection, changed: Sequence[int]) -> None:
         grown = {name: rows[0][name] for name in ("until", "seq")}  # the same study again: the same stretch
         connection.execute(update(feed).where(feed.c.until == newest.until).values(at=database_now(), **grown))
         rows = rows[1:]
-    if rows:
-        connection.execute(insert(feed).values(at=database_now()), rows)
+    _APPEND.execute(connection, rows)
+
+
+_APPEND = insert_each(feed, ("since", "until", "study_id", "study", "seq"), {"at": database_now()})
 
 
 def feed_deletion(connection: Connection, study: int, name: str) -> None:

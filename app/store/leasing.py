@@ -1,7 +1,7 @@
 """Leasing: from ready to leased, by taking the heads of queues. Locks no study."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,19 +12,25 @@ from sqlalchemy import (
     Connection,
     Integer,
     Select,
+    any_,
     bindparam,
     column,
     exists,
     func,
+    literal_column,
     select,
     true,
     update,
 )
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.sql.dml import ReturningUpdate
 
+from app.store.among import among
 from app.store.clock import database_now, new_lease
 from app.store.rows import insert_each
 from app.store.tables import READY, attempts, jobs, objectives, samples, studies
+
+MOST_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +47,24 @@ class Lease:
     x: list[float]
 
 
-def lease(connection: Connection, queues: Sequence[int], limit: int) -> list[Lease]:
-    """ready -> leased: up to `limit` jobs from the heads of the queues (objective ids), in the order given.
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Up to `most` jobs from the heads of some queues (objective ids), in the order given."""
+
+    queues: Sequence[int]
+    most: int
+
+
+def lease(connection: Connection, wishes: Sequence[Wish]) -> list[Lease]:
+    """ready -> leased, for all of these wishes, no two of which may name the same queue.
 
     Whose they are is said by `open_attempts`, in the same transaction.
     """
-    sqlite = connection.dialect.name == "sqlite"
-    given = json.dumps(list(queues)) if sqlite else list(queues)
-    statement = TAKE_HEADS_SQLITE if sqlite else TAKE_HEADS_POSTGRESQL
-    taken = connection.execute(statement, {"queues": given, "limit": limit}).all()
-    if not taken:
-        return []
+    given = [{"queues": list(wish.queues), "most": min(wish.most, MOST_AT_ONCE)} for wish in wishes]
+    if connection.dialect.name == "sqlite":
+        taken = [row for one in given for row in connection.execute(TAKE_HEADS_SQLITE, _in_sqlite(one))]
+    else:
+        taken = list(connection.execute(TAKE_HEADS_POSTGRESQL, {"wishes": given}))
     return [
         Lease(
             job=row.id,
@@ -67,45 +80,51 @@ def lease(connection: Connection, queues: Sequence[int], limit: int) -> list[Lea
     ]
 
 
-# Written into the statement, not bound: a plan for any limit expects many rows, and then scans instead of seeking.
-_LIMIT = bindparam("limit", 1, Integer, literal_execute=True)
+def _in_sqlite(wish: Mapping[str, Any]) -> dict[str, Any]:
+    return {"queues": json.dumps(wish["queues"]), "most": wish["most"]}
 
 
-def _head(queue: ColumnElement[int]) -> Select[int]:
+def _head(queue: ColumnElement[int], most: ColumnElement[int]) -> Select[int]:
     """The first jobs of one queue: an index seek, whatever the queue's length."""
     job = jobs.alias("job")
     return (
         select(job.c.id)
         .where(job.c.objective_id == queue, job.c.state == READY, job.c.ready_at.is_(None))
         .order_by(job.c.cheap_only, job.c.id)
-        .limit(_LIMIT)
+        .limit(most)
     )
 
 
-def _heads_postgresql(*, lock: bool) -> Select[int]:
-    queue = func.unnest(bindparam("queues", None, ARRAY(BigInteger))).table_valued("id", name="queue").render_derived()
-    first = _head(queue.c.id)
-    head = (first.with_for_update(skip_locked=True) if lock else first).lateral("head")
-    return select(head.c.id).select_from(queue.join(head, true())).limit(_LIMIT)
+def _heads_postgresql() -> Select[int]:
+    columns = (column("queues", ARRAY(BigInteger)), column("most", Integer))
+    given = func.json_to_recordset(bindparam("wishes", type_=postgresql.JSON())).table_valued(*columns, name="wish")
+    wish = given.render_derived(with_types=True)
+    queue = func.unnest(wish.c.queues).table_valued("id", name="queue").render_derived()
+    # Of a limit that a plan does not know PostgreSQL expects many rows, and would scan instead of seek; so the limit
+    # inside is written into the statement. No more are read, and locked, than the outer one takes.
+    head = (
+        _head(queue.c.id, literal_column(str(MOST_AT_ONCE), Integer)).with_for_update(skip_locked=True).lateral("head")
+    )
+    taken = select(head.c.id).select_from(queue.join(head, true())).limit(wish.c.most).lateral("taken")
+    return select(taken.c.id).select_from(wish.join(taken, true()))
 
 
 def _heads_sqlite() -> Select[int]:
     # SQLite knows no LATERAL, but the arguments of a table-valued function may refer to the tables before it.
     queue = func.json_each(bindparam("queues", None)).table_valued(column("value", BigInteger), name="queue")
-    ids = select(func.json_group_array(_head(queue.c.value).correlate(queue).subquery().c.id)).scalar_subquery()
+    most = bindparam("most", 1, Integer)
+    ids = select(func.json_group_array(_head(queue.c.value, most).correlate(queue).subquery().c.id)).scalar_subquery()
     head = func.json_each(ids.correlate(queue)).table_valued(column("value", BigInteger), name="head")
-    return select(head.c.value).select_from(queue.join(head, true())).limit(_LIMIT)
+    return select(head.c.value).select_from(queue.join(head, true())).limit(most)
 
 
-def _take(heads: Select[int]) -> ReturningUpdate[Any]:
+def _take(is_head: ColumnElement[bool]) -> ReturningUpdate[Any]:
     """One statement that leases these jobs, if nobody has and nobody paused their study meanwhile."""
-    # As a CTE the heads are chosen once; a planner might repeat a mere subquery, and lock other jobs each time.
-    chosen = heads.cte("chosen")
     patience = select(objectives.c.lease_s).where(objectives.c.id == jobs.c.objective_id).scalar_subquery()
     point = select(samples.c.x).where(samples.c.id == jobs.c.sample_id).scalar_subquery()
     return (
         update(jobs)
-        .where(jobs.c.id.in_(select(chosen)), jobs.c.state == "ready")
+        .where(is_head, jobs.c.state == "ready")
         .where(exists().where(studies.c.id == jobs.c.study_id, studies.c.state == "active"))
         .values(
             state="leased",
@@ -127,10 +146,12 @@ def _take(heads: Select[int]) -> ReturningUpdate[Any]:
     )
 
 
-TAKE_HEADS_POSTGRESQL = _take(_heads_postgresql(lock=True))
-TAKE_HEADS_SQLITE = _take(_heads_sqlite())
-_HEADS_POSTGRESQL = _heads_postgresql(lock=False)
-_HEADS_SQLITE = _heads_sqlite()
+# As a CTE the heads are chosen once; a planner might repeat a mere subquery, and lock other jobs each time. PostgreSQL
+# does not know how many there are: of an array it expects few, and seeks them.
+TAKE_HEADS_POSTGRESQL = _take(
+    jobs.c.id == any_(func.array(select(_heads_postgresql().cte("chosen")).scalar_subquery()))
+)
+TAKE_HEADS_SQLITE = _take(jobs.c.id.in_(select(_heads_sqlite().cte("chosen"))))
 
 
 def open_attempts(connection: Connection, owners: Sequence[tuple[Lease, int]]) -> None:
@@ -145,8 +166,10 @@ _OPEN = insert_each(attempts, ("job_id", "number", "lease", "worker_id"), {"leas
 
 
 def any_ready(connection: Connection, queues: Sequence[int]) -> bool:
-    """Is there anything to lease? Looks at one head a queue and locks nothing."""
-    sqlite = connection.dialect.name == "sqlite"
-    given = json.dumps(list(queues)) if sqlite else list(queues)
-    statement = _HEADS_SQLITE if sqlite else _HEADS_POSTGRESQL
-    return connection.execute(statement, {"queues": given, "limit": 1}).first() is not None
+    """Is there anything to lease? Stops at the first, and locks nothing."""
+    return bool(connection.execute(_ANY_READY, {"queues": queues}).scalar_one())
+
+
+_ANY_READY = select(
+    exists().where(among(jobs.c.objective_id, "queues"), jobs.c.state == READY, jobs.c.ready_at.is_(None))
+)

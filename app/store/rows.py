@@ -19,6 +19,7 @@ from sqlalchemy import (
     func,
     literal_column,
     select,
+    text,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeEngine
@@ -93,9 +94,14 @@ def insert_each(
 
 
 def _from_json(types: Mapping[str, TypeEngine[Any]], parameter: str) -> Given:
-    rows = bindparam(parameter, type_=postgresql.JSON())
-    columns = [column(name, kind) for name, kind in types.items()]
-    given = func.json_to_recordset(rows).table_valued(*columns, name="given").render_derived(with_types=True)
+    columns = ", ".join(f'"{name}" {kind.compile(dialect=_POSTGRESQL)}' for name, kind in types.items())
     # PostgreSQL expects 100 rows, and would rather read all of a small table than seek so many; of a part that it does
-    # not know, it expects a tenth.
-    return dict(select(*given.c).limit(func.json_array_length(rows)).subquery().c)
+    # not know, it expects a tenth. As text, with no column named twice: what is longer than 4096 characters, psycopg
+    # takes apart anew each time.
+    rows = f"json_to_recordset(:{parameter}) AS given({columns})"
+    given = text(f"SELECT * FROM {rows} LIMIT json_array_length(:{parameter})")  # noqa: S608  (names of our own)
+    given = given.bindparams(bindparam(parameter, type_=postgresql.JSON()))
+    return dict(given.columns(*(column(name, kind) for name, kind in types.items())).subquery().c)
+
+
+_POSTGRESQL = postgresql.dialect()  # type: ignore[no-untyped-call]

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
+from sqlalchemy import Connection, Integer, RowMapping, insert, select, update
 
 from app.store.among import among
 from app.store.clock import database_now
+from app.store.rows import insert_each, update_each
 from app.store.tables import jobs, objectives, sample_values, samples, steps, studies
 
 
@@ -89,19 +90,25 @@ def add_jobs(
 def _add_jobs(connection: Connection, rows: list[dict[str, int]], guests: Mapping[int, Sequence[int]]) -> None:
     if not rows:
         return
-    connection.execute(insert(jobs), rows)
+    _ADD_JOBS.execute(connection, rows)
     created = Counter(row["objective_id"] for row in rows)
     opened = Counter(row["objective_id"] for row in rows if not row["cheap_only"])
     for objective in list(created):
         created.update(dict.fromkeys(guests.get(objective, ()), created[objective]))
-    connection.execute(
-        update(objectives)
-        .where(objectives.c.id == bindparam("objective"))
-        .values(
-            created=objectives.c.created + bindparam("more"), open_full=objectives.c.open_full + bindparam("more_full")
-        ),
-        [{"objective": o, "more": created[o], "more_full": opened[o]} for o in sorted(created)],
+    _COUNT_JOBS.execute(
+        connection, [{"one": each, "more": created[each], "more_full": opened[each]} for each in sorted(created)]
     )
+
+
+_ADD_JOBS = insert_each(jobs, ("study_id", "objective_id", "sample_id", "cheap_only", "step"), {})
+_COUNT_JOBS = update_each(
+    {"one": objectives.c.id.type, "more": Integer(), "more_full": Integer()},
+    lambda given: (
+        update(objectives)
+        .where(objectives.c.id == given["one"])
+        .values(created=objectives.c.created + given["more"], open_full=objectives.c.open_full + given["more_full"])
+    ),
+)
 
 
 def give_up(connection: Connection, study: int, ids: Sequence[int]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, Connection, RowMapping, String, bindparam, case, select, update
+from sqlalchemy import Boolean, ColumnElement, Connection, RowMapping, String, case, select, update
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -32,6 +32,23 @@ class Seen:
     studies: tuple[str, ...] = ()
     objectives: tuple[str, ...] = ()
     slots: int = 1
+
+
+class by_code_points(FunctionElement[str]):  # noqa: N801  (reads as a function in queries)
+    """In the order of Python's `sorted`, whatever the database's language: all lock workers in the same order."""
+
+    type = String()
+    inherit_cache = True
+
+
+@compiles(by_code_points)
+def _plainly(element: by_code_points, compiler: SQLCompiler, **options: Any) -> str:
+    return compiler.process(element.clauses, **options)
+
+
+@compiles(by_code_points, "postgresql")
+def _collated(element: by_code_points, compiler: SQLCompiler, **options: Any) -> str:
+    return f'{compiler.process(element.clauses, **options)} COLLATE "C"'
 
 
 def see_workers(connection: Connection, seen: Sequence[Seen]) -> dict[str, RowMapping]:
@@ -78,13 +95,17 @@ def seen_within(seconds: float) -> ColumnElement[bool]:
 def hear_workers(connection: Connection, leases: Iterable[str]) -> None:
     """Note that whoever holds these leases gave a sign of life."""
     holders = connection.execute(_HOLDERS, {"leases": leases}).scalars().all()
-    if holders:
-        connection.execute(_HEAR, [{"one": name} for name in sorted(holders)])
+    connection.execute(_HEAR, {"ids": holders})
 
 
 _held = with_leases("held")
-_HOLDERS = select(workers.c.name).join(_held, _held.c.worker_id == workers.c.id).distinct()
-_HEAR = update(workers).where(workers.c.name == bindparam("one")).values(last_seen_at=database_now())
+_HOLDERS = (
+    select(workers.c.id)
+    .where(workers.c.id.in_(select(_held.c.worker_id)))
+    .order_by(by_code_points(workers.c.name))
+    .with_for_update()
+)
+_HEAR = update(workers).where(among(workers.c.id, "ids")).values(last_seen_at=database_now())
 
 
 def count_attempts(connection: Connection, changed: Mapping[str, RowMapping | None]) -> None:
@@ -121,28 +142,11 @@ def _add(delta: "Counter[str]", attempt: RowMapping | None, sign: int) -> None:
 _COUNTER = {"done": "done", "late": "done", "duplicate": "done", "expired": "lost"}
 
 
-class _by_code_points(FunctionElement[str]):  # noqa: N801  (reads as a function in queries)
-    """In the order of Python's `sorted`, whatever the database's language: all lock workers in the same order."""
-
-    type = String()
-    inherit_cache = True
-
-
-@compiles(_by_code_points)
-def _plainly(element: _by_code_points, compiler: SQLCompiler, **options: Any) -> str:
-    return compiler.process(element.clauses, **options)
-
-
-@compiles(_by_code_points, "postgresql")
-def _collated(element: _by_code_points, compiler: SQLCompiler, **options: Any) -> str:
-    return f'{compiler.process(element.clauses, **options)} COLLATE "C"'
-
-
 _ended = with_leases("ended")
 _ENDED = (
     select(workers.c.name, _ended.c.lease, _ended.c.outcome, _ended.c.failure, _ended.c.leased_at, _ended.c.ended_at)
     .join(workers, workers.c.id == _ended.c.worker_id)
-    .order_by(_by_code_points(workers.c.name))
+    .order_by(by_code_points(workers.c.name))
     .with_for_update(of=workers)
 )
 _COUNT = update_each(

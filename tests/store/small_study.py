@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from app.store.database import Database
-from app.store.leasing import Lease, lease, open_attempts
+from app.store.leasing import Lease, Wish, lease, open_attempts
 from app.store.samples import NewSample, add_samples
 from app.store.studies import NewObjective, create_study, queues
 from app.store.workers import Seen, see_workers
@@ -39,7 +39,9 @@ class SmallStudy:
         wanted = [self.queues[name] for name in names or self.queues]
 
         def work(connection: Connection) -> list[Lease]:
-            leases = lease(connection, wanted, limit)
+            leases: list[Lease] = []
+            while more := lease(connection, [Wish(wanted, limit - len(leases))]):
+                leases += more
             open_attempts(connection, [(one, self.worker) for one in leases])
             return leases
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Table, select, update
 
 from app.store.clock import database_now
 from app.store.database import Database
-from app.store.leasing import Lease, any_ready, lease
+from app.store.leasing import Lease, Wish, any_ready, lease
 from app.store.tables import attempts, jobs, studies
 from tests.store.small_study import SmallStudy
 
@@ -59,8 +59,8 @@ def test_any_number_of_queues(database: Database) -> None:
     study = SmallStudy(database)
     study.add_full(2)
     wanted = [*range(10_000, 11_000), *study.queues.values()]
-    assert len(database.write(lambda connection: lease(connection, wanted, 9))) == 4
-    assert database.write(lambda connection: lease(connection, [], 9)) == []
+    assert len(database.write(lambda connection: lease(connection, [Wish(wanted, 9)]))) == 4
+    assert database.write(lambda connection: lease(connection, [])) == []
 
 
 def test_a_paused_study_hands_out_nothing(database: Database) -> None:
@@ -119,7 +119,7 @@ def test_a_head_that_somebody_is_taking_is_passed_over_not_waited_for(database: 
     wanted = [study.queues["mass"]]
 
     def while_the_first_is_held(connection: Connection) -> list[int]:
-        assert [one.sample for one in lease(connection, wanted, 1)] == [first]
+        assert [one.sample for one in lease(connection, [Wish(wanted, 1)])] == [first]
         return [one.sample for one in study.take(1, "mass")]
 
     assert database.write(while_the_first_is_held) == [second]
