@@ -69,7 +69,8 @@ _LOCK_JOBS_OF = (
         *(jobs.c[name] for name in ("id", "study_id", "objective_id", "sample_id", "cheap_only", "step", "state")),
         *(jobs.c[name] for name in ("lease", "attempts", "errors", "losses")),
         _told.c.lease.label("token"),
-        *(_told.c[name] for name in ("leased_at", "ended_at", "outcome", "value", "failure", "details", "age_s")),
+        *(_told.c[name] for name in ("worker_id", "leased_at", "ended_at", "outcome", "value", "failure")),
+        *(_told.c[name] for name in ("details", "age_s")),
     )
     .join(_told, _told.c.job_id == jobs.c.id)
     .order_by(jobs.c.study_id, jobs.c.id)

@@ -4,12 +4,23 @@ Lock order: workers last, and by name. An ask holds workers while it waits for n
 already locked all the studies and jobs that it needs.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, Connection, RowMapping, String, case, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    RowMapping,
+    String,
+    bindparam,
+    case,
+    func,
+    literal_column,
+    select,
+    update,
+)
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -17,11 +28,11 @@ from sqlalchemy.sql.functions import FunctionElement
 from app.store.among import among
 from app.store.attempts import with_leases
 from app.store.clock import database_now
-from app.store.rows import insert_each, update_each
+from app.store.rows import insert_each
 from app.store.tables import workers
 
 FAILURES = ("infeasible", "error", "infrastructure", "lost")
-KEPT = ("done", *FAILURES, "busy_s")
+COUNTS = ("done", *FAILURES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,50 +126,57 @@ def count_attempts(connection: Connection, changed: Mapping[str, RowMapping | No
     """
     if not changed:
         return
-    deltas: dict[str, Counter[str]] = {}
-    spoke: set[str] = set()
-    for row in connection.execute(_ENDED, {"leases": changed}).mappings():
-        delta = deltas.setdefault(row["name"], Counter())
-        _add(delta, row, +1)
-        _add(delta, changed[row["lease"]], -1)
-        if row["outcome"] not in ("expired", "overtaken"):  # those end without the worker's word
-            spoke.add(row["name"])
-    rows = [
-        {"one": name, "spoke": name in spoke, **{f"by_{what}": deltas[name][what] for what in KEPT}}
-        for name in sorted(deltas)
-    ]
-    _COUNT.execute(connection, rows)
+    connection.execute(_COUNT, {"leases": changed})
+    counted = [attempt for attempt in changed.values() if attempt is not None and attempt["outcome"] is not None]
+    for attempt in counted:  # few: expired leases that live again, or have told after all
+        what = _COUNTER.get(attempt["outcome"], attempt["failure"])
+        took_s = attempt["ended_at"] - attempt["leased_at"]
+        minus = {f"less_{name}": int(name == what) for name in COUNTS}
+        connection.execute(_UNCOUNT, {"worker": attempt["worker_id"], "less_busy_s": took_s, **minus})
 
 
-def _add(delta: "Counter[str]", attempt: RowMapping | None, sign: int) -> None:
-    if attempt is None or attempt["outcome"] is None:
-        return
-    delta["busy_s"] += sign * (attempt["ended_at"] - attempt["leased_at"])
-    what = _COUNTER.get(attempt["outcome"], attempt["failure"])
-    if what is not None:  # released or overtaken counts neither for nor against
-        delta[what] += sign
-
-
+# As what an outcome counts; a failure counts as what it is. What was released or overtaken counts as neither.
 _COUNTER = {"done": "done", "late": "done", "duplicate": "done", "expired": "lost"}
-
-
 _ended = with_leases("ended")
-_ENDED = (
-    select(workers.c.name, _ended.c.lease, _ended.c.outcome, _ended.c.failure, _ended.c.leased_at, _ended.c.ended_at)
-    .join(workers, workers.c.id == _ended.c.worker_id)
-    .order_by(by_code_points(workers.c.name))
-    .with_for_update(of=workers)
+# Literals: each parameter takes its time.
+_rules = " ".join(f"WHEN '{outcome}' THEN '{what}'" for outcome, what in _COUNTER.items())
+_counted = select(
+    _ended.c.worker_id,
+    literal_column(f"CASE outcome {_rules} ELSE failure END", String).label("what"),
+    # The others end without the worker's word.
+    literal_column("CASE WHEN outcome IN ('expired', 'overtaken') THEN 0 ELSE 1 END", Integer).label("spoke"),
+    (_ended.c.ended_at - _ended.c.leased_at).label("took_s"),
+).subquery("counted")
+_sums = (
+    select(
+        _counted.c.worker_id,
+        func.max(_counted.c.spoke).label("spoke"),
+        func.coalesce(func.sum(_counted.c.took_s), literal_column("0")).label("busy_s"),
+        *(func.count().filter(_counted.c.what == literal_column(f"'{name}'")).label(name) for name in COUNTS),
+    )
+    .group_by(_counted.c.worker_id)
+    .subquery("sums")
 )
-_COUNT = update_each(
-    {"one": workers.c.name.type, "spoke": Boolean()} | {f"by_{name}": workers.c[name].type for name in KEPT},
-    lambda given: (
-        update(workers)
-        .where(workers.c.name == given["one"])
-        .values(
-            last_seen_at=case((given["spoke"], database_now()), else_=workers.c.last_seen_at),
-            **{name: workers.c[name] + given[f"by_{name}"] for name in KEPT},
-        )
-    ),
+# Locked in the order of all. Whatever the plan, no worker is changed before this has come to it.
+_locked = (
+    select(workers.c.id)
+    .where(workers.c.id.in_(select(_ended.c.worker_id)))
+    .order_by(by_code_points(workers.c.name))
+    .with_for_update()
+    .cte("locked")
+)
+_COUNT = (
+    update(workers)
+    .where(workers.c.id == _sums.c.worker_id, workers.c.id == _locked.c.id)
+    .values(
+        last_seen_at=case((_sums.c.spoke == literal_column("1"), database_now()), else_=workers.c.last_seen_at),
+        **{name: workers.c[name] + _sums.c[name] for name in (*COUNTS, "busy_s")},
+    )
+)
+_UNCOUNT = (
+    update(workers)
+    .where(workers.c.id == bindparam("worker"))
+    .values({name: workers.c[name] - bindparam(f"less_{name}") for name in (*COUNTS, "busy_s")})
 )
 
 

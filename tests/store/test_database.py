@@ -13,7 +13,7 @@ from app.store.clock import database_now
 from app.store.database import Database
 from app.store.pulse import beat
 from app.store.tables import pulse, workers
-from app.store.workers import _ENDED, Seen, see_workers
+from app.store.workers import _COUNT, Seen, see_workers
 
 
 def see_worker(connection: Connection, name: str) -> int:
@@ -189,5 +189,5 @@ def test_a_file_that_goes_bad_while_it_is_in_use_is_one_sentence(tmp_path: Path,
 
 def test_workers_are_locked_in_one_order_whatever_the_databases_language(database: Database) -> None:
     """`see_workers` sorts names as Python does: B before a. A database in English would not."""
-    compiled = str(_ENDED.compile(dialect=database._reading.dialect))
+    compiled = str(_COUNT.compile(dialect=database._reading.dialect))
     assert ('ORDER BY workers.name COLLATE "C"' in compiled) == (not database.is_sqlite)

@@ -16,7 +16,7 @@ from app.store.known import SAMPLES_AT
 from app.store.leasing import TAKE_HEADS_POSTGRESQL, TAKE_HEADS_SQLITE
 from app.store.tables import LEASED, READY, attempts, jobs, metadata, sample_values, samples, steps
 from app.store.transitions import _LOCK_JOBS_OF, _LOCK_STUDIES_OF, _OPEN_SAMPLES, _WRITE
-from app.store.workers import _ENDED
+from app.store.workers import _COUNT
 from tests.store.small_study import SmallStudy
 
 
@@ -58,7 +58,7 @@ def faults(connection: Connection, statement: ClauseElement) -> list[str]:
 
 def generic_plan(connection: Connection, statement: ClauseElement) -> list[dict[str, Any]]:
     dialect = numbered_parameters()  # type: ignore[no-untyped-call]
-    generic = str(statement.compile(dialect=dialect, compile_kwargs={"render_postcompile": True}))
+    generic = str(statement.compile(dialect=dialect))
     driver = connection.connection.driver_connection
     assert driver is not None
     cursor = driver.cursor()
@@ -102,7 +102,7 @@ OFTEN = {
     "a tell's jobs": _LOCK_JOBS_OF,
     "a tell's samples": _OPEN_SAMPLES,
     "what a tell writes": _WRITE.postgresql,
-    "a tell's workers": _ENDED,
+    "a tell's workers": _COUNT,
 }
 
 
