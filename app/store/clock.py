@@ -27,7 +27,7 @@ def _sqlite_now(_element: database_now, _compiler: SQLCompiler, **_kw: Any) -> s
 @compiles(database_now, "postgresql")
 def _postgresql_now(_element: database_now, _compiler: SQLCompiler, **_kw: Any) -> str:
     # now() would be the transaction's start: too early after a wait for a lock.
-    return "extract(epoch from clock_timestamp())::double precision"
+    return "extract(epoch from clock_timestamp())::float8"
 
 
 class new_lease(FunctionElement[str]):  # noqa: N801

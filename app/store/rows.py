@@ -12,6 +12,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Insert,
+    Integer,
     Table,
     Update,
     bindparam,
@@ -46,23 +47,32 @@ class ForEach:
 
 
 class Together:
-    """Statements on different tables, which on PostgreSQL are one."""
+    """Statements on different tables, which on PostgreSQL are one: there all of them see what was before."""
 
     def __init__(self, **parts: ForEach) -> None:
         self.parts = parts
-        written = [part.postgresql.returning(literal_column("1")).cte(name) for name, part in parts.items()]
-        counts = [select(func.count()).select_from(each).scalar_subquery().label(each.name) for each in written]
-        self.postgresql = select(*counts)
+        # Named unlike the tables, which they would hide from each other.
+        (name, first), *others = parts.items()
+        written = first.postgresql.returning(_ONE).cte(f"_{name}")
+        self.postgresql = (
+            select(func.count())
+            .select_from(written)
+            .add_cte(*(part.postgresql.cte(f"_{name}") for name, part in others))
+        )
 
-    def execute(self, connection: Connection, **rows: Sequence[Row]) -> dict[str, int]:
-        """How many rows each of them wrote."""
+    def execute(self, connection: Connection, **rows: Sequence[Row]) -> int:
+        """How many rows the first of them wrote."""
         if connection.dialect.name == "postgresql":
-            given = {part.parameter: rows[what] for what, part in self.parts.items()}
-            return dict(connection.execute(self.postgresql, given).mappings().one())
-        return {
-            what: connection.execute(part.sqlite, list(rows[what])).rowcount if rows[what] else 0
-            for what, part in self.parts.items()
-        }
+            given = {part.parameter: rows[name] for name, part in self.parts.items()}
+            return connection.execute(self.postgresql, given).scalar_one()
+        counts = [
+            connection.execute(part.sqlite, list(rows[name])).rowcount if rows[name] else 0
+            for name, part in self.parts.items()
+        ]
+        return counts[0]
+
+
+_ONE: ColumnElement[int] = literal_column("1", Integer)
 
 
 def update_each(
@@ -70,7 +80,7 @@ def update_each(
 ) -> ForEach:
     """`statement` makes the UPDATE from a row's columns. The order in which rows are locked is PostgreSQL's own."""
     return ForEach(
-        postgresql=statement(_from_json(types, parameter)),
+        postgresql=statement(from_json(types, parameter)),
         sqlite=statement({name: bindparam(name, type_=kind) for name, kind in types.items()}),
         parameter=parameter,
     )
@@ -84,7 +94,7 @@ def insert_each(
     parameter: str = "rows",
 ) -> ForEach:
     """Rows with the columns `names`, the other columns computed; `or_else`: what to do where one is there already."""
-    given = _from_json({name: table.c[name].type for name in names}, parameter)
+    given = from_json({name: table.c[name].type for name in names}, parameter)
     rows = select(*given.values(), *computed.values())
     return ForEach(
         postgresql=or_else(postgresql.insert(table).from_select([*names, *computed], rows)),
@@ -93,13 +103,13 @@ def insert_each(
     )
 
 
-def _from_json(types: Mapping[str, TypeEngine[Any]], parameter: str) -> Given:
+def from_json(types: Mapping[str, TypeEngine[Any]], parameter: str) -> Given:
     columns = ", ".join(f'"{name}" {kind.compile(dialect=_POSTGRESQL)}' for name, kind in types.items())
-    # PostgreSQL expects 100 rows, and would rather read all of a small table than seek so many; of a part that it does
-    # not know, it expects a tenth. As text, with no column named twice: what is longer than 4096 characters, psycopg
-    # takes apart anew each time.
+    # PostgreSQL expects 100 rows, and would rather read all of a small table than seek so many; of a limit that it does
+    # not know, here none, it expects a tenth. As text, with no column named twice: what is longer than 4096 characters,
+    # psycopg takes apart anew each time.
     rows = f"json_to_recordset(:{parameter}) AS given({columns})"
-    given = text(f"SELECT * FROM {rows} LIMIT json_array_length(:{parameter})")  # noqa: S608  (names of our own)
+    given = text(f"SELECT * FROM {rows} LIMIT (SELECT NULL::bigint)")  # noqa: S608  (names of our own)
     given = given.bindparams(bindparam(parameter, type_=postgresql.JSON()))
     return dict(given.columns(*(column(name, kind) for name, kind in types.items())).subquery().c)
 

@@ -7,14 +7,29 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Double, Integer, Row, RowMapping, String, bindparam, select, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Double,
+    Integer,
+    Row,
+    RowMapping,
+    String,
+    Update,
+    bindparam,
+    func,
+    literal_column,
+    select,
+    update,
+)
 
 from app.errors import StateChanged
 from app.store.among import among
 from app.store.attempts import with_leases
 from app.store.clock import database_now
 from app.store.ledger import Change, Ending, JobRow, Ledger
-from app.store.rows import Together, insert_each, update_each
+from app.store.rows import ForEach, Given, Together, from_json, insert_each, update_each
 from app.store.samples import give_up
 from app.store.tables import READY, attempts, events, jobs, objectives, sample_values, samples, studies
 
@@ -38,13 +53,16 @@ _LOCK_STUDIES = select(studies).where(among(studies.c.id, "ids")).order_by(studi
 
 
 def lock_studies_of(connection: Connection, leases: Sequence[str]) -> dict[int, Row[Any]]:
-    """The rows of the studies to whose jobs these leases were issued, locked as above."""
+    """What a tell must know of the studies to whose jobs these leases were issued, locked as above."""
     return {row.id: row for row in connection.execute(_LOCK_STUDIES_OF, {"leases": leases})}
 
 
 _told = with_leases("told")
 _LOCK_STUDIES_OF = (
-    select(studies)
+    select(
+        *(studies.c[name] for name in ("id", "spec", "budget", "phase", "ending", "step", "sequence")),
+        *(studies.c[name] for name in ("planned_full", "settled_full")),
+    )
     .where(studies.c.id.in_(select(jobs.c.study_id).join(_told, _told.c.job_id == jobs.c.id)))
     .order_by(studies.c.id)
     .with_for_update(of=studies)
@@ -112,24 +130,29 @@ def write_all(connection: Connection, ledgers: Sequence[tuple[Row[Any], Ledger]]
     for study, ledger in ledgers:
         cut_short = {one.job.sample for one in ledger.changes if one.state == "superseded" and not one.job.cheap_only}
         give_up(connection, study.id, sorted(cut_short))
-    settled = _count_samples(connection, _opened(changes, also))
+    opened = [row for study, ledger in ledgers for row in _opened(study.id, ledger.changes, also)]
     results = [row for study, ledger in ledgers for row in _results(study, ledger)]
     happened = [row for study, ledger in ledgers for row in _happened(study, ledger)]
     grown = [
-        {"one": study.id, "numbers": len(ledger.results) + len(ledger.events), "settled": settled[study.id]}
+        {"one": study.id, "numbers": len(ledger.results) + len(ledger.events)}
         for study, ledger in ledgers
+        if ledger.results or ledger.events or ledger.changes
     ]
+    if connection.dialect.name == "sqlite":  # elsewhere the statement itself counts them
+        settled = _settled(connection, opened)
+        grown = [{**row, "settled": settled[row["one"]]} for row in grown]
     written = _WRITE.execute(
         connection,
+        samples=opened,
         jobs=[_changed(change) for change in changes],
         attempts=[_ended(ending) for _, ledger in ledgers for ending in ledger.endings],
         results=results,
         events=happened,
         objectives=_counted(_counts([ledger for _, ledger in ledgers], also)),
-        studies=[row for row in grown if row["numbers"] or row["settled"]],
+        studies=grown,
     )
-    if written["jobs"] != len(changes):  # cannot be under the locks; if it is, nothing of this may be written
-        raise StateChanged(f"{len(changes) - written['jobs']} jobs changed while they were being settled")
+    if written != len(changes):  # cannot be under the locks; if it is, nothing of this may be written
+        raise StateChanged(f"{len(changes) - written} jobs changed while they were being settled")
 
 
 def _changed(change: Change) -> dict[str, Any]:
@@ -254,12 +277,12 @@ def _more(change: Change) -> int:
     return (change.state in UNSETTLED) - (change.job.state in UNSETTLED)
 
 
-def _opened(changes: Sequence[Change], also: Also) -> dict[int, int]:
+def _opened(study: int, changes: Sequence[Change], also: Also) -> list[dict[str, int]]:
     """By how much the open objectives of each sample grow."""
     opened: Counter[int] = Counter()
     for one in changes:
         opened[one.job.sample] += _more(one) * (1 + len(also.get(one.job.objective, [])))
-    return {sample: by for sample, by in opened.items() if by}
+    return [{"one": sample, "by": by, "study": study} for sample, by in opened.items() if by]
 
 
 def _counted(deltas: dict[int, Counter[str]]) -> list[dict[str, int]]:
@@ -276,50 +299,63 @@ _COUNT_OBJECTIVE = update_each(
     ),
     parameter="objectives_rows",
 )
-_GROW_STUDY = update_each(
-    {"one": studies.c.id.type, "numbers": BigInteger(), "settled": Integer()},
-    lambda given: (
-        update(studies)
-        .where(studies.c.id == given["one"])
-        .values(
-            sequence=studies.c.sequence + given["numbers"],
-            settled_full=studies.c.settled_full + given["settled"],
-        )
-    ),
+_OPENED = {"one": samples.c.id.type, "by": Integer(), "study": studies.c.id.type}
+_OPEN_SAMPLE = update_each(
+    _OPENED,
+    lambda given: update(samples).where(samples.c.id == given["one"]).values(open=samples.c.open + given["by"]),
+    parameter="samples_rows",
+)
+_PLANNED = (samples.c.full, ~samples.c.given_up, samples.c.imported_seq.is_(None))
+
+
+def _settled(connection: Connection, opened: Sequence[Mapping[str, int]]) -> Counter[int]:
+    """By how many each study's settled full samples will grow; asked before it is written."""
+    grown: Counter[int] = Counter()
+    for by in sorted({row["by"] for row in opened}):
+        ids = [row["one"] for row in opened if row["by"] == by]
+        for row in connection.execute(_SETTLED, {"ids": ids, "open": max(-by, 0)}):
+            grown[row.study_id] += row.settled if by < 0 else -row.settled
+    return grown
+
+
+_SETTLED = (
+    select(samples.c.study_id, func.count().label("settled"))
+    .where(among(samples.c.id, "ids"), samples.c.open == bindparam("open"), *_PLANNED)
+    .group_by(samples.c.study_id)
+)
+
+
+def _settled_now() -> ColumnElement[int]:
+    """The same inside the statement that opens the samples: all its parts see what was there before it."""
+    given = from_json(_OPENED, "samples_rows")
+    closes, opens = given["by"] == -samples.c.open, (given["by"] > _ZERO) & (samples.c.open == _ZERO)
+    grown = func.count().filter(closes) - func.count().filter(opens)
+    mine = (given["study"] == studies.c.id, samples.c.id == given["one"])
+    return select(grown).where(*mine, *_PLANNED).correlate(studies).scalar_subquery()
+
+
+_ZERO = literal_column("0", Integer)
+
+
+def _grow(given: Given, settled: ColumnElement[int]) -> Update:
+    grown = {"sequence": studies.c.sequence + given["numbers"], "settled_full": studies.c.settled_full + settled}
+    return update(studies).where(studies.c.id == given["one"]).values(grown)
+
+
+_GROWN = {"one": studies.c.id.type, "numbers": BigInteger()}
+_GROW_STUDY = ForEach(
+    postgresql=_grow(from_json(_GROWN, "studies_rows"), _settled_now()),
+    sqlite=_grow({name: bindparam(name) for name in _GROWN}, bindparam("settled")),
     parameter="studies_rows",
 )
 _WRITE = Together(
     jobs=_CHANGE_JOB,
     attempts=_END_ATTEMPT,
+    samples=_OPEN_SAMPLE,
     results=_INSERT_RESULT,
     events=_INSERT_EVENT,
     objectives=_COUNT_OBJECTIVE,
     studies=_GROW_STUDY,
-)
-
-
-def _count_samples(connection: Connection, opened: dict[int, int]) -> Counter[int]:
-    """Open or close objectives of samples; answers by how many each study's settled full samples grow."""
-    grown: Counter[int] = Counter()
-    for by in sorted(set(opened.values())):
-        ids = [sample for sample, more in opened.items() if more == by]
-        for row in connection.execute(_OPEN_SAMPLES, {"ids": ids, "by": by}):
-            if row.counts and row.imported_seq is None:  # settled now, or settled before and now open again
-                grown[row.study_id] += row.open == 0 if by < 0 else -(row.open == by)
-    return grown
-
-
-_OPEN_SAMPLES = (
-    update(samples)
-    .where(among(samples.c.id, "ids"))
-    .values(open=samples.c.open + bindparam("by"))
-    # Not `imported_seq IS NULL`: inside RETURNING, SQLite 3.40 takes that for false.
-    .returning(
-        samples.c.study_id,
-        (samples.c.full & ~samples.c.given_up).label("counts"),
-        samples.c.imported_seq,
-        samples.c.open,
-    )
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import BindParameter, Connection, Table, bindparam, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql.asyncpg import dialect as numbered_parameters
+from sqlalchemy.dialects.postgresql.psycopg import dialect as psycopg_dialect
 from sqlalchemy.sql import ClauseElement
 
 from app.store.among import among
@@ -15,7 +16,7 @@ from app.store.database import Database
 from app.store.known import SAMPLES_AT
 from app.store.leasing import TAKE_HEADS_POSTGRESQL, TAKE_HEADS_SQLITE
 from app.store.tables import LEASED, READY, attempts, jobs, metadata, sample_values, samples, steps
-from app.store.transitions import _LOCK_JOBS_OF, _LOCK_STUDIES_OF, _OPEN_SAMPLES, _WRITE
+from app.store.transitions import _LOCK_JOBS_OF, _LOCK_STUDIES_OF, _WRITE
 from app.store.workers import _COUNT
 from tests.store.small_study import SmallStudy
 
@@ -100,7 +101,6 @@ OFTEN = {
     "leasing": TAKE_HEADS_POSTGRESQL,
     "a tell's studies": _LOCK_STUDIES_OF,
     "a tell's jobs": _LOCK_JOBS_OF,
-    "a tell's samples": _OPEN_SAMPLES,
     "what a tell writes": _WRITE.postgresql,
     "a tell's workers": _COUNT,
 }
@@ -115,6 +115,12 @@ def test_what_asks_and_tells_do_seeks_by_index(study: SmallStudy, what: str) -> 
     with study.database.read() as connection:
         (tree,) = generic_plan(connection, OFTEN[what])
     assert [node for node in postgresql_nodes(tree["Plan"]) if reads_all_of_a_table(node)] == []
+
+
+@pytest.mark.parametrize("what", OFTEN)
+def test_what_asks_and_tells_do_is_short_enough_to_be_read_once(what: str) -> None:
+    """Of longer statements psycopg looks for the parameters each time anew."""
+    assert len(str(OFTEN[what].compile(dialect=psycopg_dialect()))) <= 4096  # type: ignore[no-untyped-call]
 
 
 def test_plans_are_made_anew_when_tables_may_have_grown(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
