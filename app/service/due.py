@@ -1,5 +1,6 @@
 """What is due in a study now: evaluated in every transaction that settles, from counters alone."""
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -17,15 +18,27 @@ from app.store.transitions import write
 from app.store.wakeups import notify
 
 
-def may_become_due(study: Row[Any], rows: Sequence[Row[Any]], jobs: Collection[JobRow]) -> bool:
-    """Could settling these jobs, or some of them, make anything due? Asked before anything is written.
+def settled_together(study: Row[Any], rows: Sequence[Row[Any]], jobs: Sequence[JobRow]) -> tuple[int, bool]:
+    """How many of these jobs may be settled at once, and whether anything may be due after that.
 
-    A step reads what was known when it became due. If that can be in the middle of a list, the list must be settled
-    one by one, or what a step reads would depend on who happened to speak at the same time.
+    A step reads what was known when it became due. If that can be in the middle of a list, the list is parted there, or
+    what a step reads would depend on who happened to speak at the same time.
     """
+
+    def may_be_due_after(count: int) -> bool:
+        return may_become_due(study, rows, jobs[:count])
+
+    if not may_be_due_after(len(jobs)):
+        return len(jobs), False
+    return 1 + bisect_left(range(1, len(jobs)), True, key=may_be_due_after), True
+
+
+def may_become_due(study: Row[Any], rows: Sequence[Row[Any]], jobs: Collection[JobRow]) -> bool:
+    """Could settling these jobs, or some of them, make anything due? Asked before anything is written."""
     if study.phase == "finished":
         return False
-    if study.planned_full - study.settled_full <= len({job.sample for job in jobs if not job.cheap_only}):
+    full = {job.sample for job in jobs if not job.cheap_only}
+    if full and study.planned_full - study.settled_full <= len(full):
         return True
     if study.phase != "initial":
         return False

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, Row
 
 from app.faults import point
-from app.service.due import make_due_what_is, may_become_due
+from app.service.due import make_due_what_is, settled_together
 from app.service.tell import failures, limits_of
 from app.service.verdicts import lost
 from app.store.database import Database
@@ -61,27 +61,24 @@ def tidy(database: Database) -> None:
 
 
 def expire_jobs(connection: Connection, study_id: int, ids: list[int]) -> int:
-    study = lock_study(connection, study_id)
-    if study is None:
+    if lock_study(connection, study_id) is None:
         return 0
     jobs = lock_jobs(connection, ids)
     over = [jobs[job] for job in sorted(still_overdue(connection, ids))]
-    ended = _expire_study(connection, study, over)
+    ended: list[str] = []
+    while len(ended) < len(over):
+        ended += _expire_together(connection, find_study_by_id(connection, study_id), over[len(ended) :])
     count_attempts(connection, dict.fromkeys(ended))
     point("expire.written")
     return len(ended)
 
 
-def _expire_study(connection: Connection, study: Row[Any], over: Sequence[JobRow]) -> list[str]:
-    """Answers the leases that ended."""
+def _expire_together(connection: Connection, study: Row[Any], over: Sequence[JobRow]) -> list[str]:
+    """As many of them as may be settled at once; answers the leases that ended."""
     rows = objectives_of(connection, study.id)
-    if len(over) > 1 and may_become_due(study, rows, over):
-        return [
-            lease for job in over for lease in _expire_study(connection, find_study_by_id(connection, study.id), [job])
-        ]
     also = guests(rows)
     ledger = Ledger()
-    for job in over:
+    for job in over[: settled_together(study, rows, over)[0]]:
         change = lost(job, limits_of(study))
         ledger.changes.append(change)
         ledger.endings.append(Ending(job.lease or "", "expired"))
@@ -89,8 +86,7 @@ def _expire_study(connection: Connection, study: Row[Any], over: Sequence[JobRow
         if change.state == "failed":
             ledger.results += failures(job, "lost", also)
     write(connection, study, ledger, also)
-    if over:
-        notify(connection)
+    notify(connection)
     if ledger.results:
         make_due_what_is(connection, find_study_by_id(connection, study.id))
     return [ending.lease for ending in ledger.endings]

@@ -1,14 +1,14 @@
 """Tell: a worker's values and failures. Idempotent per lease; a list is answered item by item."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, Row, RowMapping
 
 from app.faults import point
-from app.service.due import make_due_what_is, may_become_due
+from app.service.due import make_due_what_is, settled_together
 from app.service.verdicts import Limits, told_failure, told_value
 from app.store.database import Database
 from app.store.ledger import Ending, JobRow, Ledger, Result
@@ -59,57 +59,49 @@ def tell_all(connection: Connection, items: Sequence[Tell]) -> list[Told]:
             detail = f"lease {item.lease} was never issued for job {item.job}; tell with the pair that /ask answered"
             answers[index] = Told(job=item.job, status=404, detail=detail)
     ended: Ended = {}
-    for number, indices in enumerate(_rounds([each for each in range(len(items)) if each not in answers], items)):
-        words = [items[index] for index in indices]
-        now = locked if number == 0 else _lock(connection, words)  # the rounds before changed it
-        answers.update(zip(indices, _tell_round(connection, words, now, ended), strict=True))
+    left = [index for index in range(len(items)) if index not in answers]
+    while left:
+        told = _tell_round(connection, [items[index] for index in left], locked, ended)
+        answers.update({index: answer for index, answer in zip(left, told, strict=True) if answer is not None})
+        left = [index for index in left if index not in answers]
+        if left:
+            locked = _lock(connection, [items[index] for index in left])  # what was settled has changed it
     count_attempts(connection, ended)
     point("tell.written")
     return [answers[index] for index in range(len(items))]
 
 
-def _rounds(indices: Sequence[int], items: Sequence[Tell]) -> Iterator[list[int]]:
-    """Parts of a list in which each job is spoken of once: a second word on a job must see the first one's effect."""
-    while indices:
-        first = set({items[index].job: index for index in reversed(indices)}.values())
-        yield [index for index in indices if index in first]
-        indices = [index for index in indices if index not in first]
-
-
-def _tell_round(connection: Connection, items: Sequence[Tell], locked: _Locked, ended: Ended) -> list[Told]:
-    """Settle these in as many statements as one, but for studies in which a step may become due in the middle."""
-    told: dict[int, list[JobRow]] = {study: [] for study in locked.studies}
-    for item in items:
+def _tell_round(connection: Connection, items: Sequence[Tell], locked: _Locked, ended: Ended) -> list[Told | None]:
+    """Settle what can be settled at once, in as many statements as one tell; None for what must wait for that."""
+    told: dict[int, dict[int, JobRow]] = {study: {} for study in locked.studies}  # by study, then by index
+    spoken_of: set[int] = set()
+    for index, item in enumerate(items):
         job, attempt = locked.held[item.lease]
-        told[attempt["study_id"]].append(job)
-    hearings: dict[int, _Hearing] = {}
-    alone: set[int] = set()  # studies whose items are settled one by one
-    careful: set[int] = set()  # studies in which something may be due afterwards
+        if job.id not in spoken_of:  # a second word on a job must see the first one's effect
+            told[attempt["study_id"]][index] = job
+            spoken_of.add(job.id)
+    answers: list[Told | None] = [None] * len(items)
+    heard: list[tuple[Row[Any], Ledger]] = []
+    also: dict[int, list[int]] = {}
+    questionable: list[int] = []  # studies in which something may be due afterwards
     for study in locked.studies.values():
-        rows = locked.objectives[study.id]
-        hearings[study.id] = _Hearing({row.id: row.name for row in rows}, guests(rows), limits_of(study))
-        if may_become_due(study, rows, told[study.id]):
-            (alone if len(told[study.id]) > 1 else careful).add(study.id)
-    answers = [_hear(item, locked, hearings, alone) for item in items]
-    heard = [(locked.studies[study], hearing.ledger) for study, hearing in hearings.items() if study not in alone]
-    write_all(connection, heard, {run: found for hearing in hearings.values() for run, found in hearing.also.items()})
+        rows, mine = locked.objectives[study.id], told[study.id]
+        hearing = _Hearing({row.id: row.name for row in rows}, guests(rows), limits_of(study))
+        count, may_be_due = settled_together(study, rows, list(mine.values()))
+        for index in list(mine)[:count]:
+            answers[index] = hearing.hear(items[index], *locked.held[items[index].lease])
+        heard.append((study, hearing.ledger))
+        also |= hearing.also
+        if hearing.ledger.results and (may_be_due or study.planned_full == study.settled_full):
+            questionable.append(study.id)
+    write_all(connection, heard, also)
     for _, ledger in heard:
         note_ended(ended, ledger, {lease: attempt for lease, (_, attempt) in locked.held.items()})
+    for id_ in questionable:
+        make_due_what_is(connection, find_study_by_id(connection, id_))
     if any(change.state == "ready" for _, ledger in heard for change in ledger.changes):
         notify(connection)
-    for study, ledger in heard:
-        if ledger.results and study.id in careful:
-            make_due_what_is(connection, find_study_by_id(connection, study.id))
-    return [
-        _tell_round(connection, [item], _lock(connection, [item]), ended)[0] if answer is None else answer
-        for item, answer in zip(items, answers, strict=True)
-    ]
-
-
-def _hear(item: Tell, locked: _Locked, hearings: "Mapping[int, _Hearing]", alone: Collection[int]) -> Told | None:
-    """None if it must be heard alone."""
-    job, attempt = locked.held[item.lease]
-    return None if attempt["study_id"] in alone else hearings[attempt["study_id"]].hear(item, job, attempt)
+    return answers
 
 
 def note_ended(ended: Ended, ledger: Ledger, attempts: Mapping[str, RowMapping]) -> None:
