@@ -1,5 +1,6 @@
 """Puts the server together: the application, and the process that serves it."""
 
+import gc
 import os
 import signal
 import socket
@@ -203,6 +204,10 @@ def serve(settings: Settings, *, with_planner: bool) -> None:
             timeout_keep_alive=75,  # longer than a long poll: workers need not connect anew for every job
             timeout_graceful_shutdown=15,  # for who takes no answer
         )
+        # What is loaded stays. To look through all of it for garbage would stop every request for a tenth of a second.
+        config.load()
+        gc.collect()
+        gc.freeze()
         with PlannerBeside(settings) if with_planner else nullcontext():
             Server(config).run(sockets=[listener])
 

@@ -1,16 +1,11 @@
 """The planner: a process that runs due steps, one at a time, and lets leases expire. Any number of them may run."""
 
 import os
-import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing import connection as pipes
-from multiprocessing import get_context, parent_process
 from typing import Any
 
 import structlog
@@ -18,27 +13,26 @@ from sqlalchemy import Row
 
 from app.errors import CounterpoiseError, DatabaseUnusable
 from app.faults import point
-from app.optimizer.models import Map
 from app.service.events import trim
 from app.service.expire import expire, tidy
-from app.service.plan import commit, fail, prepare
+from app.service.plan import Plan, commit, fail, prepare
 from app.settings import Settings
 from app.store.database import Database
 from app.store.steps import claim, keep_claim
 from app.store.wakeups import watch
+from app.thinking import Thinker
 
 log = structlog.stdlib.get_logger("counterpoise.planner")
 CLAIM_S = 30.0  # a planner that was killed is replaced after so long
 TICK_S = 1.0
 TRIM_EVERY_S = 60.0
 LONGEST_BACKOFF_S = 300.0
-MOST_FITTERS = 8
 
 
 def run(settings: Settings, stop: threading.Event) -> None:
     """Plan until told to stop."""
     database = Database(settings.database_url, pool_size=3)
-    fitters = Fitters()
+    thinker = Thinker(settings.database_url)
     wake = threading.Event()
     threads = [
         threading.Thread(target=watch, args=(database, wake.set, stop), name="watcher", daemon=True),
@@ -52,11 +46,11 @@ def run(settings: Settings, stop: threading.Event) -> None:
     try:
         while not stop.is_set():
             wake.clear()
-            if not attempt(lambda: plan_one(database, fitters.map)):
+            if not attempt(lambda: plan_one(database, thinker.prepare)):
                 wake.wait(TICK_S)
     finally:
         stop.set()
-        fitters.close()
+        thinker.close()
         for thread in threads:
             thread.join(5)
         database.close()
@@ -86,8 +80,8 @@ def keep_house(database: Database, events_kept_days: float, stop: threading.Even
             trim_at = time.monotonic() + TRIM_EVERY_S
 
 
-def plan_one(database: Database, fit: Map = map) -> bool:
-    """Claim a step, compute it, commit it; False if none is due."""
+def plan_one(database: Database, compute: Callable[[Row[Any]], Plan] | None = None) -> bool:
+    """Claim a step, compute it (here, unless it is said where), commit it; False if none is due."""
     step = database.write(lambda connection: claim(connection, CLAIM_S))
     if step is None:
         return False
@@ -96,7 +90,7 @@ def plan_one(database: Database, fit: Map = map) -> bool:
     facts = {"study": step.study_id, "kind": step.kind, "objective": step.objective, "number": step.number}
     try:
         with claimed(database, step) as lost:
-            plan = prepare(database, step, fit=fit)
+            plan = compute(step) if compute else prepare(database, step)
         done = not lost.is_set() and commit(database, step, plan)
         log.info("step" if done else "step given up", **facts, took_s=round(time.perf_counter() - began, 3))
     except DatabaseUnusable:  # nobody's fault; the claim runs out by itself
@@ -134,39 +128,3 @@ def claimed(database: Database, step: Row[Any]) -> Iterator[threading.Event]:
     finally:
         over.set()
         thread.join()
-
-
-class Fitters:
-    """Processes that fit models, one objective each: niced, and gone with their parent."""
-
-    def __init__(self) -> None:
-        self.size = min(os.cpu_count() or 1, MOST_FITTERS)
-        self._start()
-
-    def _start(self) -> None:
-        self._pool = ProcessPoolExecutor(self.size, get_context("spawn"), initializer=become_fitter)
-        for _ in range(self.size):  # they load their libraries now, not when the first step is due
-            self._pool.submit(int)
-
-    def map(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterable[Any]:
-        try:
-            return list(self._pool.map(function, tasks))
-        except BrokenProcessPool:
-            self._start()
-            raise
-
-    def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-
-def become_fitter() -> None:
-    os.nice(10)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
-    parent = parent_process()
-    if parent is not None:
-        threading.Thread(target=die_with, args=(parent.sentinel,), daemon=True).start()
-
-
-def die_with(sentinel: int) -> None:
-    pipes.wait([sentinel])
-    os._exit(0)
