@@ -26,12 +26,13 @@ class Pool:
     """Processes that are there before they are needed, and again when one was killed."""
 
     def __init__(self, size: int, become: Callable[..., None], *given: Any) -> None:
-        self._make = lambda: ProcessPoolExecutor(size, get_context("spawn"), initializer=become, initargs=given)
-        self._size = size
+        self._size, self._become, self._given = size, become, given
         self._start()
 
     def _start(self) -> None:
-        self._pool = self._make()
+        self._pool = ProcessPoolExecutor(
+            self._size, get_context("spawn"), initializer=self._become, initargs=self._given
+        )
         for _ in range(self._size):  # they load their libraries now, not when the first step is due
             self._pool.submit(int)
 

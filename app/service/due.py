@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -13,12 +13,16 @@ from app.service.ratios import current_ratios
 from app.service.step_names import name_in
 from app.store.ledger import JobRow, Ledger
 from app.store.steps import drop_due, due_steps, make_due
-from app.store.studies import change_objective, change_study, objectives_of
+from app.store.studies import change_objective, change_study, guests, objectives_of
 from app.store.transitions import write
 from app.store.wakeups import notify
 
+Open = Mapping[int, int]  # by sample, on how many objectives it is not settled; if that is known
 
-def settled_together(study: Row[Any], rows: Sequence[Row[Any]], jobs: Sequence[JobRow]) -> tuple[int, bool]:
+
+def settled_together(
+    study: Row[Any], rows: Sequence[Row[Any]], jobs: Sequence[JobRow], opened: Open = MappingProxyType({})
+) -> tuple[int, bool]:
     """How many of these jobs may be settled at once, and whether anything may be due after that.
 
     A step reads what was known when it became due. If that can be in the middle of a list, the list is parted there, or
@@ -26,19 +30,23 @@ def settled_together(study: Row[Any], rows: Sequence[Row[Any]], jobs: Sequence[J
     """
 
     def may_be_due_after(count: int) -> bool:
-        return may_become_due(study, rows, jobs[:count])
+        return _may_become_due(study, rows, jobs[:count], opened)
 
     if not may_be_due_after(len(jobs)):
         return len(jobs), False
     return 1 + bisect_left(range(1, len(jobs)), True, key=may_be_due_after), True
 
 
-def may_become_due(study: Row[Any], rows: Sequence[Row[Any]], jobs: Collection[JobRow]) -> bool:
+def _may_become_due(study: Row[Any], rows: Sequence[Row[Any]], jobs: Sequence[JobRow], opened: Open) -> bool:
     """Could settling these jobs, or some of them, make anything due? Asked before anything is written."""
     if study.phase == "finished":
         return False
-    full = {job.sample for job in jobs if not job.cheap_only}
-    if full and study.planned_full - study.settled_full <= len(full):
+    also = guests(rows)
+    told_of: Counter[int] = Counter()
+    for job in jobs:
+        told_of[job.sample] += 0 if job.cheap_only else 1 + len(also[job.objective])
+    settled = sum(0 < told >= opened.get(sample, 0) for sample, told in told_of.items())
+    if settled and study.planned_full - study.settled_full <= settled:
         return True
     if study.phase != "initial":
         return False

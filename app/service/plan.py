@@ -47,6 +47,7 @@ class Plan:
     cheap: dict[int, Floats] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
     shortfall: str | None = None
+    samples: list[NewSample] = field(default_factory=list)  # the same in the user's terms
 
 
 def generator(seed: int, step: Row[Any]) -> np.random.Generator:
@@ -65,6 +66,7 @@ def prepare(database: Database, step: Row[Any], fit: Map = map) -> Plan:
         past = read_past(connection, problem, step)
         snapshot = search_snapshot(connection, problem, past, step) if step.kind == "search" else None
         reference = _reference(connection, step)
+        rows = objectives_of(connection, step.study_id)
     read = time.perf_counter()
     rng = generator(study.seed, step)
     plan, timings = _propose(problem, spec, step, past, snapshot, rng, fit)
@@ -79,6 +81,7 @@ def prepare(database: Database, step: Row[Any], fit: Map = map) -> Plan:
         "timings_s": {"read": read - began, **timings},
     }
     plan.record = _plain(plan.record)
+    plan.samples = list(new_samples(problem, rows, plan))
     return plan
 
 
@@ -188,9 +191,8 @@ def _commit(connection: Connection, step: Row[Any], plan: Plan) -> bool:
     # A design of size 0 is wanted where imported samples stand in for all of it.
     exhausted = step.kind in ("initial", "search") and len(plan.full) == 0 and step.inputs["size"] > 0
     pointless = ready_jobs(connection, study.id, only_cheap=True) if step.kind == "search" or ends or exhausted else []
-    wanted = list(new_samples(Specification.model_validate(study.spec), rows, plan))
     ending = "the budget is used up" if ends else plan.shortfall or "there is no new point to propose"
-    said = [("step", _said(study, step, wanted))]
+    said = [("step", _said(study, step, plan.samples))]
     if ends or exhausted:
         said.append(("finished", {"reason": ending}))
     write(connection, study, Ledger(changes=superseded(pointless), events=said), also)
@@ -202,7 +204,7 @@ def _commit(connection: Connection, step: Row[Any], plan: Plan) -> bool:
         generation = step.number if len(plan.cheap.get(step.objective, ())) else -1
         change_objective(connection, mine.id, generation=generation)
     number = step.number if step.kind == "search" else 0
-    add_samples(connection, study.id, wanted, also=also, step=step.id, number=number)
+    add_samples(connection, study.id, plan.samples, also=also, step=step.id, number=number)
     if ends or exhausted:
         change_study(connection, study.id, phase="finished", finished_at=database_now(), ending=ending)
     elif step.kind != "stream":  # the next generation is due by a tell, never by when a planner happens to commit
@@ -231,13 +233,13 @@ def fail(database: Database, step: Row[Any], fault: str, backoff_s: float) -> No
     database.write(work)
 
 
-def new_samples(spec: Specification, rows: list[Row[Any]], plan: Plan) -> Iterable[NewSample]:
+def new_samples(problem: Problem, rows: list[Row[Any]], plan: Plan) -> Iterable[NewSample]:
     """Full samples, then cheap-only ones; a point wanted on several objectives is one sample."""
-    variables = problem_of(spec, [1.0] * len(rows)).variables
-    whole = set(integers(variables))
+    whole = set(integers(problem.variables))
 
     def user(U: Floats) -> list[list[float]]:
-        return [[int(x) if k in whole else x for k, x in enumerate(point)] for point in decode(variables, U).tolist()]
+        points = decode(problem.variables, U).tolist()
+        return [[int(x) if k in whole else x for k, x in enumerate(point)] for point in points]
 
     runs = tuple(row.id for row in rows if row.same_run_as is None)
     for x in user(plan.full):

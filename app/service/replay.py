@@ -12,14 +12,13 @@ from sqlalchemy import Row
 from app.errors import RequestRefused
 from app.optimizer.models import Map
 from app.optimizer.space import encode
-from app.service.plan import new_samples, prepare, versions
+from app.service.plan import prepare, versions
 from app.service.snapshot import problem_of
 from app.service.step_names import step_name
 from app.service.studies import find
 from app.store.database import Database
 from app.store.samples import NewSample, proposed_by
 from app.store.steps import steps_of
-from app.store.studies import objectives_of
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.specification import Specification
 
@@ -71,15 +70,14 @@ def replay_step(database: Database, study: str, name: str, step: Row[Any], fit: 
     began = time.perf_counter()
     with database.read() as connection:
         spec = Specification.model_validate(find(connection, study).spec)
-        rows = objectives_of(connection, step.study_id)
         then = proposed_by(connection, step.id)
     changed = changed_versions(step.record.get("versions", {}))
     try:
         plan = prepare(database, step, fit)
-        now = list(new_samples(spec, rows, plan))
     except Exception as error:  # noqa: BLE001  data that the step never saw may do anything to it
         words = "computing it again failed: " + "".join(traceback.format_exception_only(error)).strip()
         return Replayed(study, name, False, len(then), 0, 0, None, [words], changed, time.perf_counter() - began)
+    now = plan.samples
     equal, largest = compare(spec, then, now)
     faults = _other_differences(step.record, plan.record)
     return Replayed(

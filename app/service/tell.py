@@ -87,7 +87,10 @@ def _tell_round(connection: Connection, items: Sequence[Tell], locked: _Locked, 
     for study in locked.studies.values():
         rows, mine = locked.objectives[study.id], told[study.id]
         hearing = _Hearing({row.id: row.name for row in rows}, guests(rows), limits_of(study))
-        count, may_be_due = settled_together(study, rows, list(mine.values()))
+        opened = {
+            locked.held[items[index].lease][0].sample: locked.held[items[index].lease][1]["open"] for index in mine
+        }
+        count, may_be_due = settled_together(study, rows, list(mine.values()), opened)
         for index in list(mine)[:count]:
             answers[index] = hearing.hear(items[index], *locked.held[items[index].lease])
         heard.append((study, hearing.ledger))

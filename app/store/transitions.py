@@ -70,7 +70,10 @@ _LOCK_STUDIES_OF = (
 
 
 def lock_jobs_of(connection: Connection, leases: Sequence[str]) -> dict[str, tuple[JobRow, RowMapping]]:
-    """The job of each of these leases, locked, and the attempt; to be read under the lock of the studies."""
+    """The job of each of these leases, locked, and the attempt; to be read under the lock of the studies.
+
+    `open` of the latter: on how many objectives the sample is not settled.
+    """
     rows = connection.execute(_LOCK_JOBS_OF, {"leases": leases}).all()
     return {row.token: (job_row(row), row._mapping) for row in rows}
 
@@ -89,8 +92,10 @@ _LOCK_JOBS_OF = (
         _told.c.lease.label("token"),
         *(_told.c[name] for name in ("worker_id", "leased_at", "ended_at", "outcome", "value", "failure")),
         *(_told.c[name] for name in ("details", "age_s")),
+        samples.c.open,
     )
     .join(_told, _told.c.job_id == jobs.c.id)
+    .join(samples, samples.c.id == jobs.c.sample_id)
     .order_by(jobs.c.study_id, jobs.c.id)
     .with_for_update(of=jobs)
 )
