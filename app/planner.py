@@ -18,7 +18,7 @@ from app.service.expire import expire, tidy
 from app.service.plan import Plan, commit, fail, prepare
 from app.settings import Settings
 from app.store.database import Database
-from app.store.steps import claim, keep_claim
+from app.store.steps import any_to_claim, claim, keep_claim
 from app.store.wakeups import watch
 from app.thinking import Thinker
 
@@ -82,7 +82,9 @@ def keep_house(database: Database, events_kept_days: float, stop: threading.Even
 
 def plan_one(database: Database, compute: Callable[[Row[Any]], Plan] | None = None) -> bool:
     """Claim a step, compute it (here, unless it is said where), commit it; False if none is due."""
-    step = database.write(lambda connection: claim(connection, CLAIM_S))
+    with database.read() as connection:
+        is_due = any_to_claim(connection)
+    step = database.write(lambda connection: claim(connection, CLAIM_S)) if is_due else None
     if step is None:
         return False
     point("step.claimed")

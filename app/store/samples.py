@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from sqlalchemy import Connection, Integer, RowMapping, insert, select, update
+from sqlalchemy import Connection, Integer, RowMapping, bindparam, insert, select, update
 
 from app.store.among import among
 from app.store.clock import database_now
@@ -47,12 +47,11 @@ def add_samples(
         return []
     guests = also or {}
     full = sum(sample.full for sample in wanted)
-    counter = studies.c.planned_full if imported_seq is None else studies.c.imported
-    connection.execute(update(studies).where(studies.c.id == study).values({counter: counter + full}))
+    connection.execute(_PLAN if imported_seq is None else _IMPORT, {"study": study, "more": full})
     shared = {"study_id": study, "step_id": step, "imported_seq": imported_seq}
     ids = list(
         connection.scalars(
-            insert(samples).values(created_at=database_now()).returning(samples.c.id, sort_by_parameter_order=True),
+            _ADD_SAMPLES,
             [
                 {
                     **shared,
@@ -72,6 +71,13 @@ def add_samples(
     ]
     _add_jobs(connection, rows, guests)
     return ids
+
+
+_ADD_SAMPLES = insert(samples).values(created_at=database_now()).returning(samples.c.id, sort_by_parameter_order=True)
+_PLAN, _IMPORT = (
+    update(studies).where(studies.c.id == bindparam("study")).values({counter: counter + bindparam("more")})
+    for counter in (studies.c.planned_full, studies.c.imported)
+)
 
 
 def add_jobs(

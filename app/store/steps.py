@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, or_, select, text, update
+from sqlalchemy import Connection, Double, Row, bindparam, delete, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from app.faults import point
@@ -18,10 +18,14 @@ def make_due(
     connection: Connection, study: int, kind: str, number: int, seq: int, inputs: dict[str, Any], objective: int = -1
 ) -> bool:
     """Note that a step is due; False if it was before."""
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     row = {"study_id": study, "kind": kind, "objective": objective, "number": number, "due_seq": seq, "inputs": inputs}
-    statement = insert(steps).values(due_at=database_now(), **row).on_conflict_do_nothing()
-    return connection.execute(statement).rowcount > 0
+    return connection.execute(_MAKE_DUE[connection.dialect.name], row).rowcount > 0
+
+
+_MAKE_DUE = {
+    dialect: insert(steps).values(due_at=database_now()).on_conflict_do_nothing()
+    for dialect, insert in (("postgresql", postgresql.insert), ("sqlite", sqlite.insert))
+}
 
 
 def due_steps(connection: Connection, study: int) -> list[Row[Any]]:
@@ -36,31 +40,40 @@ def drop_due(connection: Connection, study: int, kinds: Sequence[str]) -> None:
     connection.execute(delete(steps).where(steps.c.study_id == study, steps.c.kind.in_(kinds), DUE))
 
 
+def any_to_claim(connection: Connection) -> bool:
+    """Is there anything to claim? Locks nothing: planners ask whenever anything has changed."""
+    return connection.execute(_FIRST).first() is not None
+
+
 def claim(connection: Connection, for_s: float) -> Row[Any] | None:
     """Take the step that has been due longest in any active study, if nobody has it."""
-    now = database_now()
-    # What lies further ahead than it ever should comes from a clock that was set back.
-    until, again = steps.c.claim_expires_at, steps.c.retry_at
-    free = or_(until.is_(None), until < now, until > now + LONGEST_CLAIM_S)
-    ripe = or_(again.is_(None), again <= now, again > now + LONGEST_RETRY_S)
-    first = (
-        select(steps.c.id)
-        .join(studies, studies.c.id == steps.c.study_id)
-        .where(DUE, free, ripe, studies.c.state == "active")
-        .order_by(steps.c.due_at, steps.c.id)
-        .limit(1)
-        .with_for_update(skip_locked=True, of=steps)
-        .cte("first")
-    )
-    statement = (
-        update(steps)
-        .where(steps.c.id.in_(select(first.c.id)), steps.c.state == "due")
-        .values(claim=new_lease(), claim_expires_at=database_now() + for_s)
-        .returning(*steps.c)
-    )
-    step = connection.execute(statement).one_or_none()
+    step = connection.execute(_CLAIM, {"for_s": for_s}).one_or_none()
     point("claim.written")
     return step
+
+
+_now = database_now()
+# What lies further ahead than it ever should comes from a clock that was set back.
+_until, _again = steps.c.claim_expires_at, steps.c.retry_at
+_FIRST = (
+    select(steps.c.id)
+    .join(studies, studies.c.id == steps.c.study_id)
+    .where(
+        DUE,
+        or_(_until.is_(None), _until < _now, _until > _now + LONGEST_CLAIM_S),
+        or_(_again.is_(None), _again <= _now, _again > _now + LONGEST_RETRY_S),
+        studies.c.state == "active",
+    )
+    .order_by(steps.c.due_at, steps.c.id)
+    .limit(1)
+)
+_first = _FIRST.with_for_update(skip_locked=True, of=steps).cte("first")
+_CLAIM = (
+    update(steps)
+    .where(steps.c.id.in_(select(_first.c.id)), steps.c.state == "due")
+    .values(claim=new_lease(), claim_expires_at=_now + bindparam("for_s", type_=Double()))
+    .returning(*steps.c)
+)
 
 
 def keep_claim(connection: Connection, step: int, token: str, for_s: float) -> bool:
@@ -72,12 +85,21 @@ def keep_claim(connection: Connection, step: int, token: str, for_s: float) -> b
 
 def finish_step(connection: Connection, step: int, token: str, record: dict[str, Any]) -> bool:
     """due -> done for the holder of the claim; False if it was lost."""
-    statement = (
-        update(steps)
-        .where(steps.c.id == step, steps.c.claim == token, steps.c.state == "due")
-        .values(state="done", done_at=database_now(), record=record, claim=None, claim_expires_at=None, fault=None)
+    return connection.execute(_FINISH, {"step": step, "token": token, "said": record}).rowcount > 0
+
+
+_FINISH = (
+    update(steps)
+    .where(steps.c.id == bindparam("step"), steps.c.claim == bindparam("token"), steps.c.state == "due")
+    .values(
+        state="done",
+        done_at=database_now(),
+        record=bindparam("said", type_=steps.c.record.type),
+        claim=None,
+        claim_expires_at=None,
+        fault=None,
     )
-    return connection.execute(statement).rowcount > 0
+)
 
 
 def fail_step(connection: Connection, step: int, token: str, fault: str, backoff_s: float) -> bool:

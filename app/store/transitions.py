@@ -366,14 +366,20 @@ _WRITE = Together(
 
 def ready_jobs(connection: Connection, study: int, *, only_cheap: bool) -> list[JobRow]:
     """The study's ready jobs, locked: those at the queues' heads and those that back off."""
-    queues = select(objectives.c.id).where(objectives.c.study_id == study)
-    found: list[JobRow] = []
-    # One index each. Back-offs first: once locked they cannot ripen and slip from one look into the other.
-    for waiting in (jobs.c.ready_at.is_not(None), jobs.c.ready_at.is_(None)):
-        query = select(jobs).where(jobs.c.objective_id.in_(queues), jobs.c.state == READY, waiting)
-        query = query.where(jobs.c.cheap_only) if only_cheap else query
-        found += [job_row(row) for row in connection.execute(query.order_by(jobs.c.id).with_for_update())]
-    return found
+    queries = _READY_CHEAP if only_cheap else _READY_JOBS
+    return [job_row(row) for query in queries for row in connection.execute(query, {"study": study})]
+
+
+_queues = select(objectives.c.id).where(objectives.c.study_id == bindparam("study"))
+# One index each. Back-offs first: once locked they cannot ripen and slip from one look into the other.
+_READY_JOBS = [
+    select(jobs)
+    .where(jobs.c.objective_id.in_(_queues), jobs.c.state == READY, waiting)
+    .order_by(jobs.c.id)
+    .with_for_update()
+    for waiting in (jobs.c.ready_at.is_not(None), jobs.c.ready_at.is_(None))
+]
+_READY_CHEAP = [query.where(jobs.c.cheap_only) for query in _READY_JOBS]
 
 
 def failed_jobs(connection: Connection, study: int, queues: Sequence[int]) -> list[JobRow]:
