@@ -207,7 +207,9 @@ def _commit(connection: Connection, step: Row[Any], plan: Plan) -> bool:
     add_samples(connection, study.id, plan.samples, also=also, step=step.id, number=number)
     if ends or exhausted:
         change_study(connection, study.id, phase="finished", finished_at=database_now(), ending=ending)
-    elif step.kind != "stream":  # the next generation is due by a tell, never by when a planner happens to commit
+    # After a search step its samples are out: nothing is due before they are settled. A generation is due by a tell,
+    # never by when a planner happens to commit.
+    elif step.kind in ("initial", "closing"):
         make_due_what_is(connection, find_study_by_id(connection, study.id))
     notify(connection)
     point("step.written")

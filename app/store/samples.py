@@ -5,12 +5,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Any
 
 from sqlalchemy import Connection, Integer, RowMapping, bindparam, insert, select, update
 
 from app.store.among import among
 from app.store.clock import database_now
-from app.store.rows import insert_each, update_each
+from app.store.rows import from_json, insert_each, update_each
 from app.store.tables import jobs, objectives, sample_values, samples, steps, studies
 
 
@@ -49,20 +50,18 @@ def add_samples(
     full = sum(sample.full for sample in wanted)
     connection.execute(_PLAN if imported_seq is None else _IMPORT, {"study": study, "more": full})
     shared = {"study_id": study, "step_id": step, "imported_seq": imported_seq}
-    ids = list(
-        connection.scalars(
-            _ADD_SAMPLES,
-            [
-                {
-                    **shared,
-                    "x": list(sample.x),
-                    "point": point_of(sample.x),
-                    "full": sample.full,
-                    "open": sum(1 + len(guests.get(objective, ())) for objective in sample.objectives),
-                }
-                for sample in wanted
-            ],
-        )
+    ids = _insert(
+        connection,
+        [
+            {
+                **shared,
+                "x": list(sample.x),
+                "point": point_of(sample.x),
+                "full": sample.full,
+                "open": sum(1 + len(guests.get(objective, ())) for objective in sample.objectives),
+            }
+            for sample in wanted
+        ],
     )
     rows = [
         {"study_id": study, "objective_id": objective, "sample_id": id_, "cheap_only": not sample.full, "step": number}
@@ -73,7 +72,25 @@ def add_samples(
     return ids
 
 
-_ADD_SAMPLES = insert(samples).values(created_at=database_now()).returning(samples.c.id, sort_by_parameter_order=True)
+def _insert(connection: Connection, rows: list[dict[str, Any]]) -> list[int]:
+    """The new samples' ids, in the order of the rows."""
+    if connection.dialect.name == "postgresql":
+        numbered = [{"n": number, **row} for number, row in enumerate(rows)]
+        return sorted(connection.scalars(_INSERT_POSTGRESQL, {"rows": numbered}))
+    return list(connection.scalars(_INSERT_SQLITE, rows))
+
+
+_NAMES = ("study_id", "step_id", "imported_seq", "x", "point", "full", "open")
+_given = from_json({"n": Integer(), **{name: samples.c[name].type for name in _NAMES}}, "rows")
+# PostgreSQL gives out ids in the order of such a SELECT.
+_INSERT_POSTGRESQL = (
+    insert(samples)
+    .from_select(
+        [*_NAMES, "created_at"], select(*(_given[name] for name in _NAMES), database_now()).order_by(_given["n"])
+    )
+    .returning(samples.c.id)
+)
+_INSERT_SQLITE = insert(samples).values(created_at=database_now()).returning(samples.c.id, sort_by_parameter_order=True)
 _PLAN, _IMPORT = (
     update(studies).where(studies.c.id == bindparam("study")).values({counter: counter + bindparam("more")})
     for counter in (studies.c.planned_full, studies.c.imported)
