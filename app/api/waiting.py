@@ -97,7 +97,9 @@ class Desk:
         return Asked(jobs=jobs) if jobs else await asyncio.to_thread(explain, self.database, ask)
 
     async def _serve(self) -> None:
+        """Who has just come is looked after at once; those who wait are beside that, so that neither is in the way."""
         looked = time.monotonic()
+        again: asyncio.Task[None] | None = None
         while not self.closing.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.changed.wait(), TICK_S)
@@ -105,19 +107,30 @@ class Desk:
             if now - looked > TICK_S:  # back-offs end without a word
                 self.maybe_ready, looked = True, now
             self.changed.clear()
-            await self._round()
+            if self.maybe_ready and (again is None or again.done()):
+                self.maybe_ready = False
+                again = asyncio.create_task(self._look_again([w for w in self.waiters if not w.fresh]))
+            await self._round([w for w in self.waiters if w.fresh])
+        if again is not None:
+            await again
 
-    async def _round(self) -> None:
-        everybody, self.maybe_ready = self.maybe_ready, False
-        group = [w for w in self.waiters if everybody or w.fresh]
+    async def _look_again(self, group: Sequence[Waiter]) -> None:
+        if not await self._round(group):
+            self.maybe_ready = True
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.closing.wait(), TICK_S)
+        if self.maybe_ready:  # something came in the meantime
+            self.changed.set()
+
+    async def _round(self, group: Sequence[Waiter]) -> bool:
+        """Serve these; False if the database does not answer."""
         if not group:
-            return
+            return True
         try:
             shares, in_vain = await self._lease([w.ask for w in group], any(w.fresh for w in group))
         except Exception as error:  # noqa: BLE001  whatever it is, the next round must come
             self._refuse(group, error)
-            self.maybe_ready = self.maybe_ready or everybody
-            return
+            return False
         if any(shares):  # there may be more than one round takes
             self.wake()
         left_over: list[str] = []
@@ -131,6 +144,7 @@ class Desk:
         if left_over:
             with suppress(Exception):  # else they expire
                 await asyncio.to_thread(release, self.database, left_over)
+        return True
 
     def _refuse(self, group: Sequence[Waiter], error: Exception) -> None:
         """Those who have just come learn of it; those who were here before go on waiting."""

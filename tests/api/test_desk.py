@@ -7,6 +7,8 @@ import pytest
 
 from app.api.waiting import Desk
 from app.errors import DatabaseUnusable
+from app.service.ask import peek
+from app.service.heartbeat import release
 from app.store.pulse import beat
 from counterpoise.wire.work import Ask
 from tests.api.wing import Wing
@@ -59,3 +61,61 @@ def test_a_look_for_jobs_holds_up_nobody_who_writes(wing: Wing, monkeypatch: pyt
         await waits
 
     asyncio.run(asyncio.wait_for(scene(), 60))
+
+
+def test_who_has_just_come_does_not_wait_for_a_look_after_those_who_wait(
+    wing: Wing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looking, served = threading.Event(), threading.Event()
+
+    def slow(*_: object) -> bool:
+        looking.set()
+        assert served.wait(20)
+        return False
+
+    monkeypatch.setattr("app.api.waiting.peek", slow)
+
+    async def scene() -> int:
+        desk = Desk(wing.database, 20.0)
+        desk.start()
+        never = asyncio.get_running_loop().create_future()
+        waits = asyncio.create_task(desk.ask(asking("none", 60.0), never))
+        assert await asyncio.to_thread(looking.wait, 20)
+        answer = await asyncio.wait_for(desk.ask(asking("mass", 10.0), never), 10)
+        served.set()
+        await desk.stop()
+        await waits
+        return len(answer.jobs)
+
+    assert asyncio.run(asyncio.wait_for(scene(), 60)) == 1
+
+
+def test_who_waits_is_looked_after_again_when_the_database_answers_again(
+    wing: Wing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = 0
+
+    def away_twice(*given: object) -> bool:
+        nonlocal looks
+        looks += 1
+        if looks < 3:
+            raise DatabaseUnusable("gone fishing")
+        return peek(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("app.api.waiting.peek", away_twice)
+
+    async def scene() -> int:
+        desk = Desk(wing.database, 20.0)
+        held = wing.ask("mass", max_jobs=50)["jobs"]
+        desk.start()
+        never = asyncio.get_running_loop().create_future()
+        waits = asyncio.create_task(desk.ask(asking("mass", 60.0), never))
+        while desk.waiters == [] or desk.waiters[0].fresh:
+            await asyncio.sleep(0.01)
+        await asyncio.to_thread(release, wing.database, [held[0]["lease"]])
+        answer = await asyncio.wait_for(waits, 30)
+        await desk.stop()
+        return len(answer.jobs)
+
+    assert asyncio.run(asyncio.wait_for(scene(), 60)) == 1
+    assert looks >= 3

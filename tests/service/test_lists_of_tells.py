@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Table
 
+from app.service import tell as telling
 from app.service.tell import tell
 from app.store.database import Database
 from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, steps, studies, workers
 from counterpoise.wire.work import Failure, Job, Tell
-from tests.service.lab import Lab
+from tests.service.lab import Lab, also_of
 
 TABLES = (studies, objectives, steps, samples, jobs, attempts, sample_values, events, workers)
 RUNS = [
@@ -70,3 +71,29 @@ def test_a_list_over_studies_leaves_what_its_tells_one_by_one_would(
     assert {step["kind"] for step in left[0]["steps"]} == {"initial", "stream", "search"}
     for name in left[0]:
         assert left[0][name] == left[1][name], name
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_list_is_parted_only_where_a_step_becomes_due(
+    database: Database, monkeypatch: pytest.MonkeyPatch, order: int
+) -> None:
+    """Told one by one, each tell would be as many statements as the whole list."""
+    rounds: list[int] = []
+
+    def counted(connection: Any, items: Any, *given: Any) -> Any:
+        rounds.append(len(items))
+        return tell_round(connection, items, *given)
+
+    tell_round = telling._tell_round
+    monkeypatch.setattr(telling, "_tell_round", counted)
+    lab = Lab(database, objectives=RUNS)
+    lab.run_until(1)
+    held = lab.ask(most=60)[::order]
+    full = [job for job in held if job.objective == "crash"]
+    assert full
+    assert len(held) > len(full) + len(lab.rows(steps))
+    rounds.clear()
+    assert all(told.status == 200 for told in tell(database, [lab.said(job, also=also_of(job)) for job in held]))
+    # With the full samples first, the step is due in the middle; with them last, at the end.
+    assert len(rounds) == (2 if order == 1 else 1)
+    assert [step["number"] for step in lab.rows(steps) if step["kind"] == "search"] == [1, 2]
