@@ -12,8 +12,9 @@ from app.service.verdicts import lost
 from app.store.database import Database
 from app.store.leases import any_stale, forget_stale, note_kept, overdue, shorten_impossible, still_overdue
 from app.store.ledger import Ending, JobRow, Ledger
+from app.store.locking import lock_jobs, lock_study
 from app.store.studies import find_study_by_id, guests, objectives_of
-from app.store.transitions import lock_jobs, lock_study, ripen, write
+from app.store.transitions import ripen, write
 from app.store.wakeups import notify
 from app.store.workers import count_attempts
 

@@ -13,8 +13,9 @@ from app.store.attempts import owners, read_attempts
 from app.store.database import Database
 from app.store.leases import prolong
 from app.store.ledger import Change, Ending, JobRow, Ledger
+from app.store.locking import lock_jobs, lock_study
 from app.store.studies import cancelling, guests, objectives_of
-from app.store.transitions import lock_jobs, lock_study, write
+from app.store.transitions import write
 from app.store.wakeups import notify
 from app.store.workers import count_attempts, hear_workers
 from counterpoise.wire.work import Alive

@@ -29,10 +29,11 @@ from app.service.step_names import name_in
 from app.store.clock import database_now
 from app.store.database import Database
 from app.store.ledger import Ledger, superseded
+from app.store.locking import lock_study, ready_jobs
 from app.store.samples import NewSample, add_samples
 from app.store.steps import fail_step, finish_step, give_back, steps_of
 from app.store.studies import change_objective, change_study, find_study_by_id, guests, objectives_of
-from app.store.transitions import lock_study, ready_jobs, write
+from app.store.transitions import write
 from app.store.wakeups import notify
 from counterpoise.wire.specification import Specification
 

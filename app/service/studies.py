@@ -15,6 +15,7 @@ from app.store.clock import database_now
 from app.store.database import Database
 from app.store.events import feed_deletion
 from app.store.ledger import Change, Ledger, superseded
+from app.store.locking import failed_jobs, lock_open_jobs, ready_jobs
 from app.store.steps import drop_due, make_due, steps_of
 from app.store.studies import (
     NewObjective,
@@ -28,7 +29,7 @@ from app.store.studies import (
     objectives_of,
     study_names,
 )
-from app.store.transitions import failed_jobs, lock_open_jobs, ready_jobs, write
+from app.store.transitions import write
 from app.store.wakeups import notify
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.specification import Specification

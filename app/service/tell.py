@@ -12,8 +12,9 @@ from app.service.due import make_due_what_is, settled_together
 from app.service.verdicts import Limits, told_failure, told_value
 from app.store.database import Database
 from app.store.ledger import Ending, JobRow, Ledger, Result
+from app.store.locking import lock_jobs_of, lock_studies_of
 from app.store.studies import find_study_by_id, guests, objectives_of_all
-from app.store.transitions import lock_jobs_of, lock_studies_of, write_all
+from app.store.transitions import write_all
 from app.store.wakeups import notify
 from app.store.workers import count_attempts
 from counterpoise.wire.problems import did_you_mean

@@ -8,9 +8,9 @@ from sqlalchemy import Connection, Row, bindparam, select
 from app.store.among import among
 from app.store.ledger import JobRow
 from app.store.lists import values_of
+from app.store.locking import job_row
 from app.store.samples import point_of
 from app.store.tables import jobs, samples
-from app.store.transitions import job_row
 
 Point = tuple[float, ...]
 

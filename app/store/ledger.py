@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+UNSETTLED = ("ready", "leased")
+
 
 @dataclass(frozen=True, slots=True)
 class JobRow:

@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 
 from app.service.tell import tell
 from app.store.database import Database
+from app.store.locking import lock_jobs_of
 from app.store.tables import attempts, sample_values
-from app.store.transitions import lock_jobs_of
 from counterpoise.wire.work import Tell, Told
 from tests.service.lab import Lab
 

@@ -15,8 +15,9 @@ from app.store.among import among
 from app.store.database import Database
 from app.store.known import SAMPLES_AT
 from app.store.leasing import TAKE_HEADS_POSTGRESQL, TAKE_HEADS_SQLITE
+from app.store.locking import _LOCK_JOBS_OF, _LOCK_STUDIES_OF
 from app.store.tables import LEASED, READY, attempts, jobs, metadata, sample_values, samples, steps
-from app.store.transitions import _LOCK_JOBS_OF, _LOCK_STUDIES_OF, _WRITE
+from app.store.transitions import _WRITE
 from app.store.workers import _COUNT
 from tests.store.small_study import SmallStudy
 

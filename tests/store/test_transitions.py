@@ -10,8 +10,9 @@ from app.errors import StateChanged
 from app.store.database import Database
 from app.store.leasing import Lease
 from app.store.ledger import Change, Ending, Ledger, Result
+from app.store.locking import lock_jobs, lock_study
 from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, steps, studies
-from app.store.transitions import lock_jobs, lock_study, write
+from app.store.transitions import write
 from tests.store.small_study import SmallStudy
 
 
