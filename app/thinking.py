@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection as pipes
 from multiprocessing import get_context, parent_process
+from multiprocessing.util import Finalize
 from typing import Any
 
 from sqlalchemy import Row
@@ -37,14 +38,16 @@ class Pool:
             self._pool.submit(int)
 
     def map(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> list[Any]:
-        try:
-            return list(self._pool.map(function, tasks))
-        except BrokenProcessPool:
-            self._start()
-            raise
+        given = list(tasks)
+        for _ in range(2):  # it may have been killed while it had nothing to do
+            try:
+                return list(self._pool.map(function, given))
+            except BrokenProcessPool:
+                self._start()
+        raise RuntimeError("a process that computes was killed twice; is there enough memory?")
 
     def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool.shutdown(cancel_futures=True)
 
 
 class Thinker:
@@ -69,6 +72,8 @@ def _become_thinker(database_url: str) -> None:
     _follow_parent()
     _here["database"] = Database(database_url, pool_size=1)
     _here["fitters"] = Pool(min(os.cpu_count() or 1, MOST_FITTERS), _follow_parent)
+    # Before all else at the end of this process: later it would wait for them, and they for its word.
+    Finalize(None, _here["fitters"].close, exitpriority=100)
 
 
 def _prepare(step: Row[Any]) -> Plan:

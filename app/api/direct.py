@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
+from starlette.requests import ClientDisconnect
 
 
 class Direct(APIRoute):
@@ -29,7 +30,7 @@ class Direct(APIRoute):
                 await check(request)
             try:
                 body = takes.validate_python(json.loads(await request.body()))
-            except (ValueError, RecursionError):
+            except (ValueError, RecursionError, ClientDisconnect):
                 return await ordinary(request)
             answer = await self.endpoint(body, request)
             return Response(gives.dump_json(answer), media_type="application/json")

@@ -74,15 +74,17 @@ def serve_all(connection: Connection, asks: Sequence[Ask], heartbeat_s: float) -
 
 
 def _apart(groups: Iterable[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
-    """Parts in which no queue occurs twice, as a statement must not give one job to two; mostly one."""
+    """Parts in which no queue occurs twice, as a statement must not give one job to two; mostly one.
+
+    Who came first is in no later part than who wants the same.
+    """
     parts: list[list[tuple[int, ...]]] = []
     for group in groups:
-        free = (part for part in parts if not any(set(group) & set(other) for other in part))
-        part = next(free, None)
-        if part is None:
-            parts.append([group])
-        else:
-            part.append(group)
+        taken = (number for number, part in enumerate(parts, 1) if any(set(group) & set(other) for other in part))
+        after = max(taken, default=0)
+        if after == len(parts):
+            parts.append([])
+        parts[after].append(group)
     return parts
 
 

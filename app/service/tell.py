@@ -75,12 +75,14 @@ def tell_all(connection: Connection, items: Sequence[Tell]) -> list[Told]:
 def _tell_round(connection: Connection, items: Sequence[Tell], locked: _Locked, ended: Ended) -> list[Told | None]:
     """Settle what can be settled at once, in as many statements as one tell; None for what must wait for that."""
     told: dict[int, dict[int, JobRow]] = {study: {} for study in locked.studies}  # by study, then by index
-    spoken_of: set[int] = set()
+    parted: set[int] = set()
     for index, item in enumerate(items):
         job, attempt = locked.held[item.lease]
-        if job.id not in spoken_of:  # a second word on a job must see the first one's effect
-            told[attempt["study_id"]][index] = job
-            spoken_of.add(job.id)
+        mine = told[attempt["study_id"]]
+        if job in mine.values():  # a second word on a job must see the first one's effect, and what follows this one's
+            parted.add(attempt["study_id"])
+        if attempt["study_id"] not in parted:
+            mine[index] = job
     answers: list[Told | None] = [None] * len(items)
     heard: list[tuple[Row[Any], Ledger]] = []
     also: dict[int, list[int]] = {}

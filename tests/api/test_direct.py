@@ -1,5 +1,6 @@
 """What workers call takes a shorter way than FastAPI's own; nobody may notice."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -61,3 +62,27 @@ def test_a_good_request_takes_the_short_way(wing: Wing, monkeypatch: pytest.Monk
     assert called == []
     assert answer_to(wing.client, "/ask", BODIES["good"], BY_FASTAPI)[0] == 500
     assert called == ["/ask"]
+
+
+@pytest.mark.parametrize("kind", [DIRECTLY, BY_FASTAPI])
+def test_who_leaves_in_the_middle_of_a_body_is_no_fault_of_ours(wing: Wing, kind: str) -> None:
+    came: list[dict[str, Any]] = [{"type": "http.request", "body": b'{"wor', "more_body": True}]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return came.pop(0) if came else {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1"), (b"content-type", kind.encode())]
+    scope: dict[str, Any] = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "path": "/tell",
+        "raw_path": b"/tell",
+    }
+    scope |= {"query_string": b"", "root_path": "", "scheme": "http", "headers": headers, "asgi": {"version": "3.0"}}
+    asyncio.run(wing.client.app(scope, receive, send))  # type: ignore[arg-type]
+    assert sent[0]["status"] == 400

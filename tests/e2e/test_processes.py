@@ -113,6 +113,30 @@ def test_a_killed_server_takes_its_planner_and_its_fitters_along(database: Datab
         print(f"gone after {time.monotonic() - began:.1f} s")  # noqa: T201
 
 
+@ON_SQLITE
+def test_a_planner_goes_on_without_its_thinker_and_ends_when_it_is_told_to(
+    database: Database, database_url: str
+) -> None:
+    with planning(database_url) as (process, log):
+        (thinker,) = eventually(lambda: [c for c in psutil.Process(process.pid).children() if computes(c)], "a thinker")
+        thinker.kill()  # it has nothing to do, and is missed by nobody
+        create(database, parse_specification(SPEC), 60.0)
+        eventually(lambda: work_off(database), "the initial design")
+        with database.read() as connection:
+            assert connection.execute(select(func.max(steps.c.faults))).scalar_one() == 0
+        family = children(process.pid)
+        assert len(family) >= 2  # another thinker, and fitters below it
+        process.terminate()
+        assert process.wait(PATIENCE_S) == 0
+        assert psutil.wait_procs(family, PATIENCE_S)[1] == []
+        assert "Traceback" not in log.read_text()
+
+
+def computes(process: psutil.Process) -> bool:
+    """Not the helper that Python starts beside such processes, which is not niced."""
+    return process.nice() > 0
+
+
 @pytest.mark.slow
 @ON_SQLITE
 def test_a_killed_planner_is_started_again_by_its_server(database: Database, database_url: str) -> None:

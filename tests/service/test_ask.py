@@ -51,6 +51,14 @@ def test_many_asks_are_served_in_one_transaction_one_each_in_turn(lab: Lab) -> N
         assert {held[job.lease] for job in share} == {ask.worker}
 
 
+def test_who_asked_first_is_not_overtaken_by_who_wants_less(lab: Lab) -> None:
+    lab.ask("mass", most=60)
+    lab.ask("crash", most=3)  # all but one
+    wants = (("mass",), ("*",), ("crash",))
+    shares = serve(lab.database, [asking(f"w{i}", objectives=want) for i, want in enumerate(wants)], 20.0)
+    assert [len(share) for share in shares] == [0, 1, 0]
+
+
 def test_asks_for_different_objectives_do_not_get_each_others(lab: Lab) -> None:
     mass, crash, both = serve(
         lab.database,

@@ -97,3 +97,25 @@ def test_a_list_is_parted_only_where_a_step_becomes_due(
     # With the full samples first, the step is due in the middle; with them last, at the end.
     assert len(rounds) == (2 if order == 1 else 1)
     assert [step["number"] for step in lab.rows(steps) if step["kind"] == "search"] == [1, 2]
+
+
+@pytest.mark.parametrize("as_list", [True, False])
+def test_a_second_word_on_a_job_is_heard_before_what_follows_it(database: Database, as_list: bool) -> None:
+    lab = Lab(database)
+    lab.run_until(1)
+    held = lab.ask(most=60)
+    (old, *_), full = ([job for job in held if lab.job(job.job)["cheap_only"] is cheap] for cheap in (True, False))
+    lab.expire(old)
+    lab.ripen()
+    (new,) = [job for job in lab.ask(most=5, worker="other") if job.job == old.job]
+    *others, last = full
+    tell(database, [lab.said(job) for job in others])
+    failed = Tell(job=old.job, lease=old.lease, failure=Failure(kind="error"))
+    words = [failed, lab.said(new), lab.said(last)]
+    for part in [words] if as_list else [[word] for word in words]:
+        assert all(told.status == 200 for told in tell(database, part))
+    *_, step = (step for step in lab.rows(steps) if step["kind"] == "search")
+    assert step["number"] == 2
+    cheap = lab.job(old.job)
+    (value,) = (row for row in lab.rows(sample_values) if row["sample_id"] == cheap["sample_id"])
+    assert value["seq"] <= step["due_seq"]
