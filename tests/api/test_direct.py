@@ -28,6 +28,7 @@ BODIES: dict[str, bytes] = {
     "a mark before it": b"\xef\xbb\xbf" + json.dumps(ASK).encode(),
     "another encoding": json.dumps(ASK).encode("utf-16"),
 }
+pytestmark = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)  # the database makes no difference
 # FastAPI's own way: a content type that says the same in other words.
 DIRECTLY, BY_FASTAPI = "application/json", "application/json; charset=utf-8"
 
