@@ -109,7 +109,8 @@ class Desk:
             self.changed.clear()
             if self.maybe_ready and (again is None or again.done()):
                 self.maybe_ready = False
-                again = asyncio.create_task(self._look_again([w for w in self.waiters if not w.fresh]))
+                waiting = [w for w in self.waiters if not w.fresh]
+                again = asyncio.create_task(self._look_again(waiting)) if waiting else None
             await self._round([w for w in self.waiters if w.fresh])
         if again is not None:
             await again
