@@ -8,7 +8,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from app.store.among import among
 from app.store.clock import database_now
 from app.store.pulse import SEEN_AT, SERVED_S, UP_S
-from app.store.tables import LEASED, jobs, kept_leases, objectives
+from app.store.tables import BY_NUMBER, LEASED, jobs, kept_leases, objectives
 
 # So much service in pieces, for every second of a lease, is as good as one lease time without a gap.
 IN_PIECES = 2.0
@@ -64,9 +64,11 @@ def still_overdue(connection: Connection, ids: Sequence[int]) -> set[int]:
 def note_kept(connection: Connection) -> None:
     """Of leases past their deadline that are kept because of an outage, note when that was, in time of service."""
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    kept = select(jobs.c.id, jobs.c.expires_at, SERVED_S).where(_PAST, _PATIENCE > UP_S).order_by(jobs.c.id)
     names = ["job_id", "expires_at", "served_s"]
-    connection.execute(insert(kept_leases).from_select(names, kept).on_conflict_do_nothing())
+    connection.execute(insert(kept_leases).from_select(names, _PAST_AND_KEPT).on_conflict_do_nothing())
+
+
+_PAST_AND_KEPT = select(jobs.c.id, jobs.c.expires_at, SERVED_S).where(_PAST, _PATIENCE > UP_S).order_by(BY_NUMBER)
 
 
 _STALE = ~exists().where(_KEPT, jobs.c.state == LEASED).correlate(kept_leases)

@@ -25,7 +25,6 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from app.store.among import among
 from app.store.clock import database_now, new_lease
 from app.store.rows import insert_each
 from app.store.tables import READY, attempts, jobs, objectives, samples, studies
@@ -167,9 +166,14 @@ _OPEN = insert_each(attempts, ("job_id", "number", "lease", "worker_id"), {"leas
 
 def any_ready(connection: Connection, queues: Sequence[int]) -> bool:
     """Is there anything to lease? Stops at the first, and locks nothing."""
-    return bool(connection.execute(_ANY_READY, {"queues": queues}).scalar_one())
+    if connection.dialect.name == "sqlite":
+        wish = _in_sqlite({"queues": list(queues), "most": 1})
+        return connection.execute(ANY_HEAD_SQLITE, wish).first() is not None
+    return connection.execute(ANY_HEAD_POSTGRESQL, {"queues": list(queues)}).first() is not None
 
 
-_ANY_READY = select(
-    exists().where(among(jobs.c.objective_id, "queues"), jobs.c.state == READY, jobs.c.ready_at.is_(None))
-)
+ANY_HEAD_SQLITE = _heads_sqlite()
+_one = literal_column("1", Integer)
+_queue = func.unnest(bindparam("queues", None, ARRAY(BigInteger))).table_valued("id", name="queue").render_derived()
+_any = _head(_queue.c.id, _one).lateral("head")
+ANY_HEAD_POSTGRESQL = select(_any.c.id).select_from(_queue.join(_any, true())).limit(_one)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, RowMapping, bindparam, select
 from app.store.among import among
 from app.store.attempts import with_leases
 from app.store.ledger import UNSETTLED, JobRow
-from app.store.tables import READY, jobs, objectives, samples, studies
+from app.store.tables import BY_NUMBER, READY, jobs, objectives, samples, studies
 
 
 def lock_study(connection: Connection, study: int) -> Row[Any] | None:
@@ -98,13 +98,14 @@ def ready_jobs(connection: Connection, study: int, *, only_cheap: bool) -> list[
     return [job_row(row) for query in queries for row in connection.execute(query, {"study": study})]
 
 
-_queues = select(objectives.c.id).where(objectives.c.study_id == bindparam("study"))
-# One index each. Back-offs first: once locked they cannot ripen and slip from one look into the other.
+# One index each. Back-offs first: once locked they cannot ripen and slip from one look into the other. Joined, as to
+# find those of some objectives SQLite would read all jobs.
 _READY_JOBS = [
     select(jobs)
-    .where(jobs.c.objective_id.in_(_queues), jobs.c.state == READY, waiting)
-    .order_by(jobs.c.id)
-    .with_for_update()
+    .join(objectives, objectives.c.id == jobs.c.objective_id)
+    .where(objectives.c.study_id == bindparam("study"), jobs.c.state == READY, waiting)
+    .order_by(BY_NUMBER)
+    .with_for_update(of=jobs)
     for waiting in (jobs.c.ready_at.is_not(None), jobs.c.ready_at.is_(None))
 ]
 _READY_CHEAP = [query.where(jobs.c.cheap_only) for query in _READY_JOBS]

@@ -284,6 +284,10 @@ jobs = Table(
     sqlite_autoincrement=True,
 )
 
+# The order of jobs where few of them are looked for. By the plain number SQLite would rather read all jobs, which come
+# in that order, than sort the few that another index finds.
+BY_NUMBER = jobs.c.id + literal_column("0")
+
 attempts = Table(
     "attempts",
     metadata,

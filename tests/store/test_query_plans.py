@@ -14,8 +14,9 @@ from sqlalchemy.sql import ClauseElement
 from app.store.among import among
 from app.store.database import Database
 from app.store.known import SAMPLES_AT
-from app.store.leasing import TAKE_HEADS_POSTGRESQL, TAKE_HEADS_SQLITE
-from app.store.locking import _LOCK_JOBS_OF, _LOCK_STUDIES_OF
+from app.store.leases import _PAST_AND_KEPT
+from app.store.leasing import ANY_HEAD_POSTGRESQL, ANY_HEAD_SQLITE, TAKE_HEADS_POSTGRESQL, TAKE_HEADS_SQLITE
+from app.store.locking import _LOCK_JOBS_OF, _LOCK_STUDIES_OF, _READY_JOBS
 from app.store.tables import LEASED, READY, attempts, jobs, metadata, sample_values, samples, steps
 from app.store.transitions import _WRITE
 from app.store.workers import _COUNT
@@ -96,6 +97,29 @@ def test_jobs_given_by_number_are_found_by_index(study: SmallStudy) -> None:
 def test_known_points_are_found_by_index(study: SmallStudy) -> None:
     with study.database.read() as connection:
         assert faults(connection, SAMPLES_AT.params(study=1, points='["0123456789abcdef"]')) == []
+
+
+RARELY_MANY = {
+    "what a step supersedes": _READY_JOBS[1],
+    "what backs off": _READY_JOBS[0],
+    "leases that an outage keeps": _PAST_AND_KEPT,
+}
+
+
+@pytest.mark.parametrize("what", [*RARELY_MANY, "a look for jobs"])
+def test_a_few_jobs_among_those_of_many_studies_are_found_by_index(database: Database, what: str) -> None:
+    for number in range(12):
+        SmallStudy(database, name=f"study{number}", budget=1000).add_full(300)
+    database.write(lambda connection: connection.execute(text("ANALYZE")))
+    look = ANY_HEAD_SQLITE.params(queues="[1]") if database.is_sqlite else ANY_HEAD_POSTGRESQL
+    statement = RARELY_MANY.get(what, look)
+    with database.read() as connection:
+        if database.is_sqlite:
+            found = faults(connection, statement.params(study=1) if what in list(RARELY_MANY)[:2] else statement)
+            assert [fault for fault in found if fault.startswith(("SCAN jobs", "SCAN job"))] == []
+        else:
+            nodes = postgresql_nodes(generic_plan(connection, statement)[0]["Plan"])
+            assert [n for n in nodes if n.get("Relation Name") == "jobs" and n["Node Type"] == "Seq Scan"] == []
 
 
 OFTEN = {
