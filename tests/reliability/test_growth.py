@@ -192,6 +192,7 @@ def soak(url: str, folder: Path, jobs: int, most_bytes_per_job: float) -> None:
         print(f"growth: {jobs} jobs in {monotonic() - began:.0f} s", flush=True)  # noqa: T201
 
 
+@pytest.mark.slow  # half a minute
 @pytest.mark.timeout(900)  # on a loaded machine
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
 def test_handles_and_connections_do_not_grow(
