@@ -204,7 +204,7 @@ def serve(settings: Settings, *, with_planner: bool) -> None:
             timeout_keep_alive=75,  # longer than a long poll: workers need not connect anew for every job
             timeout_graceful_shutdown=15,  # for who takes no answer
         )
-        # What is loaded stays. To look through all of it for garbage would stop every request for a tenth of a second.
+        # What is loaded stays. To look through all of it for garbage would stop every request for a while.
         config.load()
         gc.collect()
         gc.freeze()

@@ -75,24 +75,23 @@ def tell_all(connection: Connection, items: Sequence[Tell]) -> list[Told]:
 def _tell_round(connection: Connection, items: Sequence[Tell], locked: _Locked, ended: Ended) -> list[Told | None]:
     """Settle what can be settled at once, in as many statements as one tell; None for what must wait for that."""
     told: dict[int, dict[int, JobRow]] = {study: {} for study in locked.studies}  # by study, then by index
+    spoken_of: set[int] = set()
     parted: set[int] = set()
     for index, item in enumerate(items):
         job, attempt = locked.held[item.lease]
-        mine = told[attempt["study_id"]]
-        if job in mine.values():  # a second word on a job must see the first one's effect, and what follows this one's
+        if job.id in spoken_of:  # a second word on a job must see the first one's effect, and what follows this one's
             parted.add(attempt["study_id"])
         if attempt["study_id"] not in parted:
-            mine[index] = job
+            told[attempt["study_id"]][index] = job
+            spoken_of.add(job.id)
     answers: list[Told | None] = [None] * len(items)
     heard: list[tuple[Row[Any], Ledger]] = []
     also: dict[int, list[int]] = {}
     questionable: list[int] = []  # studies in which something may be due afterwards
+    opened = {job.sample: attempt["open"] for job, attempt in locked.held.values()}
     for study in locked.studies.values():
         rows, mine = locked.objectives[study.id], told[study.id]
         hearing = _Hearing({row.id: row.name for row in rows}, guests(rows), limits_of(study))
-        opened = {
-            locked.held[items[index].lease][0].sample: locked.held[items[index].lease][1]["open"] for index in mine
-        }
         count, may_be_due = settled_together(study, rows, list(mine.values()), opened)
         for index in list(mine)[:count]:
             answers[index] = hearing.hear(items[index], *locked.held[items[index].lease])
