@@ -17,14 +17,15 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
-from app.api import events, exchange, health, metrics, studies, work, workers
+from app.api.batching.ask_batcher import Desk
+from app.api.batching.event_broadcaster import EventDesk
+from app.api.batching.tell_batcher import TellDesk
 from app.api.body_limit import BodyLimit
-from app.api.document import install_document
+from app.api.openapi import install_document
 from app.api.problems import RESPONSES, install_problems
 from app.api.request_log import RequestLog
-from app.api.streaming import EventDesk
-from app.api.telling import TellDesk
-from app.api.waiting import Desk
+from app.api.routes import events, health, metrics, studies, work, workers
+from app.api.routes import import_export as exchange
 from app.errors import SettingsInvalid
 from app.logs import configure_logs
 from app.settings import Settings
@@ -33,7 +34,7 @@ from app.store.upgrade import require_head, upgrade
 from counterpoise import __version__
 
 if TYPE_CHECKING:
-    from app.service.replay import Replayed
+    from app.service.planning.replay import Replayed
 
 log = structlog.stdlib.get_logger("counterpoise")
 PLANNER_GRACE_S = 3.0  # for a step to be finished; one that is not is computed again
@@ -107,7 +108,7 @@ def migrate(settings: Settings) -> tuple[str | None, str]:
 
 def replay(settings: Settings, *, study: str, step: str | None, report: "Callable[[Replayed], None]") -> bool:
     """Compute a step (None: every step that is done) again and report how it compares; True if all are equal."""
-    from app.service import replay as replaying  # here: it loads scikit-learn, which a server does not need
+    from app.service.planning import replay as replaying  # here: it loads scikit-learn, which a server does not need
 
     database = open_existing(settings.database_url)
     try:
@@ -123,7 +124,8 @@ def replay(settings: Settings, *, study: str, step: str | None, report: "Callabl
 
 def plan(settings: Settings, *, with_parent: bool) -> None:
     """Run a planner until told to stop; with a parent, until that is gone."""
-    from app import planner  # here: a server fits no models, and starts in half the time without scikit-learn
+    # Imported here: a server fits no models, and starts in half the time without scikit-learn.
+    from app.planner import planner
 
     configure_logs(settings)
     prepare_database(settings)

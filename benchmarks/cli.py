@@ -12,19 +12,20 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from threadpoolctl import threadpool_limits
 
-from app.optimizer.acquisition import Scaling
-from app.optimizer.lattice import Lattice
-from app.optimizer.strategy import STRATEGIES
-from app.optimizer.training import KeepExtra
+from app.optimizer.models.training_data import KeepExtra
+from app.optimizer.proposal.acquisition import Scaling
+from app.optimizer.search.reference_vectors import Lattice
+from app.optimizer.strategies.strategy import STRATEGIES
 from app.simulation.pools import Pool
-from benchmarks import comparison, report, runner, service_report
-from benchmarks import gp as gp_benchmark
-from benchmarks import look as look_into
-from benchmarks import service as service_benchmark
-from benchmarks import step as step_benchmark
-from benchmarks import store as store_benchmark
-from benchmarks.problems import NAMES, problem
-from benchmarks.results import Outcome, Settings, Spec
+from benchmarks.paper import comparison, report, runner
+from benchmarks.paper import inspect_run as look_into
+from benchmarks.paper.results import Outcome, Settings, Spec
+from benchmarks.problems.catalogue import NAMES, problem
+from benchmarks.service import report as service_report
+from benchmarks.service import run as service_benchmark
+from benchmarks.service import store as store_benchmark
+from benchmarks.speed import gp as gp_benchmark
+from benchmarks.speed import step as step_benchmark
 
 bench = typer.Typer(
     help="Benchmarks: the paper's protocol, the Gaussian process, one step, simulated workers, the store, the service.",

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from app.optimizer.strategy import Strategy
-from app.service.ratios import from_times
+from app.optimizer.strategies.strategy import Strategy
+from app.service.planning.ratios import from_times
 from app.simulation import study
 from app.simulation.pools import Pool
 from app.simulation.study import Report
-from benchmarks.problems import Instance
+from benchmarks.problems.catalogue import Instance
 
 
 def ratios(pools: Iterable[Pool]) -> tuple[float, ...]:

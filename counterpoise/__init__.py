@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from counterpoise.client import Client as Client
     from counterpoise.errors import RequestFailed as RequestFailed
-    from counterpoise.worker.returned import Infeasible as Infeasible
-    from counterpoise.worker.returned import Infrastructure as Infrastructure
     from counterpoise.worker.script import Worker as Worker
+    from counterpoise.worker.simulation_api import Infeasible as Infeasible
+    from counterpoise.worker.simulation_api import Infrastructure as Infrastructure
 
 __version__ = version("counterpoise")
 # Loaded when asked for: a command that needs none of them starts without them.
 HOMES = {
     "Client": "counterpoise.client",
     "RequestFailed": "counterpoise.errors",
-    "Infeasible": "counterpoise.worker.returned",
-    "Infrastructure": "counterpoise.worker.returned",
+    "Infeasible": "counterpoise.worker.simulation_api",
+    "Infrastructure": "counterpoise.worker.simulation_api",
     "Worker": "counterpoise.worker.script",
 }
 

@@ -8,19 +8,10 @@ import typer
 from rich.console import Console
 
 from counterpoise import __version__
-from counterpoise.commands import (
-    bench,
-    demo,
-    doctor,
-    explain,
-    replay,
-    server,
-    study,
-    study_files,
-    watch,
-    worker,
-    workers,
-)
+from counterpoise.commands import bench, demo, doctor, replay, server
+from counterpoise.commands.study import explain, study, watch
+from counterpoise.commands.study import files as study_files
+from counterpoise.commands.work import worker, workers
 
 app = typer.Typer(
     name="counterpoise",

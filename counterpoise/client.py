@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from counterpoise import evaluation_file
 from counterpoise.connection import ANSWER_S, Connection
 from counterpoise.errors import Refused, RequestFailed
-from counterpoise.listening import listen
+from counterpoise.event_stream import listen
 from counterpoise.wire.events import Event
 from counterpoise.wire.problems import Fault
 from counterpoise.wire.specification import NAME_RULE, Name, Specification

@@ -12,7 +12,7 @@ import structlog
 from app.store.database import Database
 from app.store.tables import metadata
 from app.store.upgrade import upgrade
-from benchmarks.postgresql import PostgreSQL, running_postgresql
+from benchmarks.service.postgresql import PostgreSQL, running_postgresql
 
 # Where a script runs the tests in its background, Ctrl-C is ignored, and would be by every process that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

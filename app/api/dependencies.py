@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import Depends, Query, Request
 
-from app.api.streaming import EventDesk
+from app.api.batching.event_broadcaster import EventDesk
 from app.errors import CursorInvalid
 from app.settings import Settings
 from app.store.database import Database

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 
 from app import errors
-from app.api.wording import BodyInvalid, fault_of, model_of, printable
+from app.api.validation_messages import BodyInvalid, fault_of, model_of, printable
 from app.errors import CounterpoiseError
 from counterpoise.wire.contradictions import MOST_FAULTS
 from counterpoise.wire.problems import Fault, Problem

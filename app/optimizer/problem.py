@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from app.optimizer.novelty import TOLERANCE
+from app.optimizer.search.novelty import TOLERANCE
 
 LARGEST_INTEGER = 2**52  # beyond it a float knows no halves, where the bins of integers meet
 

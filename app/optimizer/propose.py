@@ -5,18 +5,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from app.optimizer.arrays import Floats
-from app.optimizer.design import latin
-from app.optimizer.ensemble import Truth
-from app.optimizer.ga import minimise
-from app.optimizer.gp import Kriging
-from app.optimizer.lattice import reference_vectors
-from app.optimizer.models import Map, Models, fit_models
+from app.optimizer.models.fit_models import Map, Models, fit_models
+from app.optimizer.models.kriging import Kriging
+from app.optimizer.models.surrogate import Truth
 from app.optimizer.problem import Problem
-from app.optimizer.proposal import Proposal
-from app.optimizer.rvea import adapt, evolve
-from app.optimizer.selection import select
+from app.optimizer.proposal.records import Proposal
+from app.optimizer.proposal.selection import select
+from app.optimizer.search.design import latin
+from app.optimizer.search.genetic_algorithm import minimise
+from app.optimizer.search.reference_vectors import reference_vectors
+from app.optimizer.search.rvea import adapt, evolve
 from app.optimizer.snapshot import Snapshot
-from app.optimizer.strategy import Strategy
+from app.optimizer.strategies.strategy import Strategy
 
 __all__ = ["fit_models", "propose", "search", "select"]
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from app.optimizer.ensemble import Truth
-from app.optimizer.gp import Kriging
+from app.optimizer.models.kriging import Kriging
+from app.optimizer.models.surrogate import Truth
 from app.optimizer.problem import Problem
-from app.optimizer.proposal import Proposal
+from app.optimizer.proposal.records import Proposal
 from app.optimizer.propose import fit_models, search, select
 from app.optimizer.snapshot import Snapshot
-from app.optimizer.strategy import Strategy
+from app.optimizer.strategies.strategy import Strategy
 
 Array = NDArray[np.float64]
 Frozen = tuple[Kriging | None, ...]

@@ -10,13 +10,13 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
+from app.domain.stepping import Finish, Generation, Nothing, Pointless, Progress, Step, Stream, due, supersedes
 from app.optimizer.arrays import Ints
-from app.optimizer.design import initial_design
-from app.optimizer.ga import next_generation
 from app.optimizer.problem import Problem
+from app.optimizer.search.design import initial_design
+from app.optimizer.search.genetic_algorithm import next_generation
 from app.optimizer.snapshot import Data, Snapshot
-from app.optimizer.stepping import Finish, Generation, Nothing, Pointless, Progress, Step, Stream, due, supersedes
-from app.optimizer.strategy import Strategy
+from app.optimizer.strategies.strategy import Strategy
 from app.simulation.pools import Floor, Job, Pool
 from app.simulation.samples import Samples
 from app.simulation.steps import DESIGN, SEARCH, STREAM, Frozen, generator, take_step, thetas

@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, case, delete, func, insert, select, text, update
 
-from app.store.among import among
-from app.store.clock import database_now
-from app.store.rows import insert_each
+from app.store.sql.bulk import insert_each
+from app.store.sql.clock import database_now
+from app.store.sql.in_array import among
 from app.store.tables import events, feed, objectives, sample_values, studies
 
 _TOLD = (

@@ -11,7 +11,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from app.errors import DatabaseBehind
-from app.faults import point
+from app.fault_points import point
 from app.store.database import Database
 from app.store.tables import metadata
 

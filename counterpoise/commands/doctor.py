@@ -13,7 +13,7 @@ from rich.text import Text
 from counterpoise import __version__
 from counterpoise.client import Client
 from counterpoise.commands.failure import FAILED
-from counterpoise.commands.study import AsJson, Token, Url
+from counterpoise.commands.study.study import AsJson, Token, Url
 from counterpoise.connection import DEFAULT_URL
 from counterpoise.errors import RequestFailed
 
@@ -110,6 +110,6 @@ def database_findings(database_url: str | None) -> Iterator[Finding]:
         way_out = "install it with: pip install 'counterpoise[server]'"
         yield "database", "warning", f"not looked at, as the server is not installed here; {way_out}"
         return
-    from app.service.doctor import examine
+    from app.service.monitoring.doctor import examine
 
     yield from examine(database_url)

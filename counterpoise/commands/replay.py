@@ -10,10 +10,10 @@ from rich.text import Text
 
 from counterpoise.commands.failure import FAILED, WRONG_USAGE, fail
 from counterpoise.commands.server import Url, run_in_server
-from counterpoise.commands.study import AsJson, StudyName
+from counterpoise.commands.study.study import AsJson, StudyName
 
 if TYPE_CHECKING:
-    from app.service.replay import Replayed
+    from app.service.planning.replay import Replayed
 
 
 def add_to(app: typer.Typer) -> None:

@@ -13,9 +13,9 @@ from counterpoise.client import Client
 from counterpoise.connection import pause_s
 from counterpoise.errors import RequestFailed, ServerAway
 from counterpoise.wire.work import Ask, Asked, Failure, Job, Tell
-from counterpoise.worker.evaluator import Evaluator, Outcome, failed
-from counterpoise.worker.heart import Heart
-from counterpoise.worker.held import Held
+from counterpoise.worker.active_job import Held
+from counterpoise.worker.evaluators.evaluator import Evaluator, Outcome, failed
+from counterpoise.worker.heartbeats import Heart
 from counterpoise.worker.log import Log
 from counterpoise.worker.spool import Spool
 from counterpoise.worker.teller import Teller

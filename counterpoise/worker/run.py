@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from counterpoise.client import Client
-from counterpoise.worker.evaluator import Evaluator
+from counterpoise.worker.evaluators.evaluator import Evaluator
 from counterpoise.worker.log import Log
 from counterpoise.worker.loop import Loop, Terms
 from counterpoise.worker.spool import Spool, default_spool

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from counterpoise.client import Client
-from counterpoise.worker import child
-from counterpoise.worker.functions import FunctionEvaluator, FunctionUnusable, Reference
+from counterpoise.worker.evaluators import function_process as child
+from counterpoise.worker.evaluators.function_evaluator import FunctionEvaluator, FunctionUnusable, Reference
 from counterpoise.worker.log import Log
 from counterpoise.worker.loop import Terms
 from counterpoise.worker.run import default_name, work

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from app.service.events import trim
+from app.service.monitoring.events import trim
 from app.store.database import Database
 from tests.api.wing import SPEC, Wing, check_problem
 
@@ -83,7 +83,7 @@ def test_a_step_that_fails_is_told_with_its_fault(wing: Wing, monkeypatch: pytes
     def refuse(*_: Any, **__: Any) -> None:
         raise ValueError("no such luck")
 
-    monkeypatch.setattr("app.service.plan.fit_models", refuse)
+    monkeypatch.setattr("app.service.planning.execute_step.fit_models", refuse)
     wing.work()
     while wing.plan() and wing.work():
         pass
@@ -206,7 +206,7 @@ def test_the_feed_is_trimmed_but_goes_on_counting(wing: Wing, database: Database
 
 
 def test_long_histories_come_in_pages(wing: Wing, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.api.streaming.PAGE", 3)
+    monkeypatch.setattr("app.api.batching.event_broadcaster.PAGE", 3)
     for number in range(4):
         wing.client.post("/studies", json={**SPEC, "name": f"car{number}"})
         wing.post("/pause")

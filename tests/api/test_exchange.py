@@ -16,12 +16,12 @@ from sqlalchemy import insert
 
 from app.errors import StateChanged
 from app.main import create_app
-from app.service.columns import columns_of
-from app.service.evaluations import read_csv, read_json
-from app.service.export import export
+from app.service.files.columns import columns_of
+from app.service.files.evaluation_reader import read_csv, read_json
+from app.service.files.export import export
 from app.settings import load_settings
 from app.store.database import Database
-from app.store.samples import point_of
+from app.store.studies.samples import point_of
 from app.store.tables import jobs, samples, studies
 from counterpoise.wire.specification import parse_specification
 from tests.api.wing import LOCAL, SPEC, Wing, check_problem
@@ -320,7 +320,7 @@ def test_an_export_never_goes_on_in_another_study_of_the_same_name(
     form: Literal["csv", "json"],
     filled: bool,
 ) -> None:
-    monkeypatch.setattr("app.service.export.PAGE", 1)
+    monkeypatch.setattr("app.service.files.export.PAGE", 1)
     create(client)
     send(client, CSV)
     parts = export(database, "wing", "samples", form)

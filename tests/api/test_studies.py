@@ -231,7 +231,7 @@ def test_a_step_that_fails_is_visible_and_stops_no_other_study(
     wing = Wing(client, database)
     client.post("/studies", json=SPEC)
     with monkeypatch.context() as patched:
-        patched.setattr("app.service.plan.initial_design", broken)
+        patched.setattr("app.service.planning.execute_step.initial_design", broken)
         wing.plan()
     assert wing.get("")["health"] == [
         "step initial 0 failed once and will be tried again: ValueError: the matrix is sad"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.api.waiting import Desk
+from app.api.batching.ask_batcher import Desk
 from app.errors import DatabaseUnusable
-from app.service.ask import serve
+from app.service.work.ask import serve
 from app.store.database import Database
 from counterpoise.wire.work import Ask
 from tests.api.wing import NEVER_ISSUED, Wing, check_problem, evaluate
@@ -355,7 +355,7 @@ def test_one_broken_ask_does_not_end_the_desk(wing: Wing, monkeypatch: pytest.Mo
         raise RuntimeError("a secret detail")
 
     with monkeypatch.context() as patched:
-        patched.setattr("app.api.waiting.serve", broken)
+        patched.setattr("app.api.batching.ask_batcher.serve", broken)
         answer = wing.client.post("/ask", json=ASK)
         check_problem(answer, 500, "internal")
         assert "secret" not in answer.text
@@ -369,7 +369,7 @@ def test_a_database_that_is_away_is_said_to_the_fresh_and_waited_for_by_the_othe
         raise DatabaseUnusable("gone fishing")
 
     with monkeypatch.context() as patched:
-        patched.setattr("app.api.waiting.serve", away)
+        patched.setattr("app.api.batching.ask_batcher.serve", away)
         check_problem(wing.client.post("/ask", json=ASK | {"wait_s": 10}), 503, "database-unusable")
     assert wing.client.post("/ask", json=ASK).json()["jobs"]
 
@@ -384,7 +384,7 @@ def test_a_desk_that_closes_keeps_no_lease_and_nobody_waiting(wing: Wing, monkey
         assert go_on.wait(20)
         return found
 
-    monkeypatch.setattr("app.api.waiting.serve", slow)
+    monkeypatch.setattr("app.api.batching.ask_batcher.serve", slow)
 
     async def scene() -> list[Any]:
         desk = Desk(wing.database, 20.0)

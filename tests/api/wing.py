@@ -6,7 +6,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from app.planner import plan_one
+from app.planner.planner import plan_one
 from app.store.database import Database
 
 SPEC: dict[str, Any] = {

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks import runner
 from benchmarks.cli import _print, _seeds, bench
+from benchmarks.paper import runner
 
 PAPER = ["paper", "--problem", "dtlz2", "--m", "3", "--rc", "2", "--seeds", "0-1", "--budget", "111"]
 

@@ -9,13 +9,13 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from app.optimizer.ensemble import Surrogate
+from app.optimizer.models.surrogate import Surrogate
 from app.simulation.steps import SEARCH, generator, take_step
-from benchmarks import look
 from benchmarks.cli import bench
-from benchmarks.problems import problem
-from benchmarks.protocol import begin, choose, run, tell
-from benchmarks.results import Settings, Spec
+from benchmarks.paper import inspect_run as look
+from benchmarks.paper.protocol import begin, choose, run, tell
+from benchmarks.paper.results import Settings, Spec
+from benchmarks.problems.catalogue import problem
 
 SPEC = Spec("dtlz2", 3, 5, "sbp-bo", 0, budget=115)
 

@@ -7,8 +7,8 @@ from pymoo.problems.many import dtlz as pymoo_dtlz
 from pymoo.problems.many import wfg as pymoo_wfg
 from scipy.stats import qmc
 
-from benchmarks.fronts import lattice
-from benchmarks.problems import NAMES, problem, reference_front
+from benchmarks.problems.catalogue import NAMES, problem, reference_front
+from benchmarks.problems.fronts import lattice
 
 SIZES = (3, 5, 10)
 
@@ -100,7 +100,9 @@ def test_latin_hypercubes_score_what_the_protocol_states(name: str, m: int) -> N
 
 
 def test_igd_plus_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmarks.problems.reference_front", lambda *_: np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]))
+    monkeypatch.setattr(
+        "benchmarks.problems.catalogue.reference_front", lambda *_: np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+    )
     F = np.array([[0.5, 0.0, 0.0], [0.6, 0.1, 0.0]])  # the second is dominated
     assert problem("dtlz2", 3).igd_plus(F) == pytest.approx((0.5 + 0.0) / 2)
 

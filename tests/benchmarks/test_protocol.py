@@ -5,10 +5,10 @@ import pytest
 
 from app.optimizer.propose import propose
 from app.simulation.steps import SEARCH, generator, take_step
-from benchmarks import protocol
-from benchmarks.problems import problem
-from benchmarks.protocol import begin, choose, optimise, tell
-from benchmarks.results import Settings, Spec
+from benchmarks.paper import protocol
+from benchmarks.paper.protocol import begin, choose, optimise, tell
+from benchmarks.paper.results import Settings, Spec
+from benchmarks.problems.catalogue import problem
 
 DTLZ2 = problem("dtlz2", 3)
 PAPER = choose("sbp-bo", Settings())

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from benchmarks import report
-from benchmarks.results import Outcome, Spec
+from benchmarks.paper import report
+from benchmarks.paper.results import Outcome, Spec
 
 
 def _outcomes(name: str, m: int, values: list[float], rc: int = 5) -> list[Outcome]:

@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchmarks import results, runner
-from benchmarks.results import Outcome, Settings, Spec
+from benchmarks.paper import results, runner
+from benchmarks.paper.results import Outcome, Settings, Spec
 
 SPEC = Spec("dtlz2", 3, 5, "sbp-bo", 0)
 
@@ -114,7 +114,7 @@ def test_every_instance_comes_once_before_any_comes_twice(monkeypatch: pytest.Mo
 
 
 def test_the_fingerprint_follows_code_but_not_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("app/optimizer/rvea.py", *runner.SOURCES):
+    for name in ("app/optimizer/search/rvea.py", *runner.SOURCES):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     monkeypatch.setattr(runner, "ROOT", tmp_path)
@@ -135,7 +135,7 @@ KILLED = """
 import os, time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from benchmarks.processes import end_with_parent
+from benchmarks.service.processes import end_with_parent
 
 if __name__ == "__main__":
     pool = ProcessPoolExecutor(1, get_context("spawn"), end_with_parent)

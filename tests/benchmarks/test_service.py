@@ -10,10 +10,10 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks import service
 from benchmarks.cli import bench
-from benchmarks.crew import Share, duration
-from benchmarks.service_report import tables
+from benchmarks.service import run as service
+from benchmarks.service.report import tables
+from benchmarks.service.worker_processes import Share, duration
 
 SMALL = ["service", "--jobs", "12", "--cycles", "2", "--trials", "1", "--rounds", "1", "--initial", "11", "--json"]
 

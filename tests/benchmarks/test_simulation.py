@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.domain.stepping import Decision, Progress, due
 from app.optimizer.problem import Objective, Problem, Variable
 from app.optimizer.snapshot import Snapshot
-from app.optimizer.stepping import Decision, Progress, due
 from app.simulation import study as simulation
 from app.simulation.pools import Floor, Job, Pool
 from app.simulation.steps import take_step
-from benchmarks import comparison
-from benchmarks.problems import problem
-from benchmarks.protocol import choose
-from benchmarks.results import Settings
+from benchmarks.paper import comparison
+from benchmarks.paper.protocol import choose
+from benchmarks.paper.results import Settings
+from benchmarks.problems.catalogue import problem
 from benchmarks.simulation import ratios, reached, simulate
 
 DTLZ2 = problem("dtlz2", 3)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.tables import Entry, load, published
+from benchmarks.paper.tables import Entry, load, published
 
 
 def test_tables_hold_all_instances() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 from sqlalchemy import select
 from threadpoolctl import threadpool_limits
 
-from app.planner import plan_one
-from app.service.ask import serve
-from app.service.studies import create
-from app.service.tell import tell
+from app.planner.planner import plan_one
+from app.service.studies.lifecycle import create
+from app.service.work.ask import serve
+from app.service.work.tell import tell
 from app.store.database import Database
 from app.store.tables import objectives, sample_values, samples, steps, studies
 from counterpoise.wire.specification import parse_specification

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from benchmarks.postgresql import PostgreSQL
+from benchmarks.service.postgresql import PostgreSQL
 from tests.e2e.processes import COUNTERPOISE, environment, eventually, listening, running
 from tests.house.composed import ROOT, ours, pools
 

@@ -12,12 +12,12 @@ import psutil
 import pytest
 from sqlalchemy import Engine, event, text
 
-from app.api import streaming
-from app.api.streaming import EventDesk, EventStream
+from app.api.batching import event_broadcaster as streaming
+from app.api.batching.event_broadcaster import EventDesk, EventStream
 from app.errors import StateChanged
-from app.planner import plan_one
-from app.service.events import Start, begin_study
-from app.service.studies import create, delete, pause, resume
+from app.planner.planner import plan_one
+from app.service.monitoring.events import Start, begin_study
+from app.service.studies.lifecycle import create, delete, pause, resume
 from app.store.database import Database
 from counterpoise.wire.specification import parse_specification
 from tests.e2e.listening import Told, listen

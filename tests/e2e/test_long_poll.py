@@ -10,10 +10,10 @@ import psutil
 import pytest
 from sqlalchemy import Engine, event, text
 
-from app.api.waiting import Desk
-from app.planner import plan_one
-from app.service.ask import serve
-from app.service.studies import create
+from app.api.batching.ask_batcher import Desk
+from app.planner.planner import plan_one
+from app.service.studies.lifecycle import create
+from app.service.work.ask import serve
 from app.store.database import Database
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.work import Ask, Job

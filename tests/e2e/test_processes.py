@@ -9,10 +9,10 @@ import psutil
 import pytest
 from sqlalchemy import func, select, update
 
-from app import planner
-from app.service.ask import serve
-from app.service.studies import create
-from app.service.tell import tell
+from app.planner import planner
+from app.service.studies.lifecycle import create
+from app.service.work.ask import serve
+from app.service.work.tell import tell
 from app.store.database import Database
 from app.store.tables import samples, steps
 from counterpoise.wire.specification import parse_specification

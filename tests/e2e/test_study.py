@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from app.store.database import Database
 from app.store.tables import sample_values, samples, steps
 from app.store.upgrade import upgrade
-from benchmarks.postgresql import PostgreSQL
+from benchmarks.service.postgresql import PostgreSQL
 from tests.e2e.plate import SPEC, TAKES_S, evaluate
 from tests.e2e.processes import COUNTERPOISE, environment, eventually, planning, serving, working
 from tests.e2e.replay import proposals, recorded, replay

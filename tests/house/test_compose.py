@@ -14,7 +14,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from app.settings import PREFIX, Settings, load_settings
-from benchmarks.postgresql import PostgreSQL
+from benchmarks.service.postgresql import PostgreSQL
 from counterpoise.cli import app
 from tests.house.composed import COMPOSE, ROOT, arguments, compose, image_command, ours, pools
 

@@ -16,7 +16,7 @@ import pytest
 from app.settings import Settings
 from app.store.database import Database
 from app.store.tables import attempts
-from benchmarks.postgresql import PostgreSQL
+from benchmarks.service.postgresql import PostgreSQL
 from counterpoise.wire.work import Ask
 from tests.e2e.processes import eventually
 from tests.service.lab import Lab

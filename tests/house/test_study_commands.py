@@ -15,11 +15,11 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from app.service import doctor
+from app.service.monitoring import doctor
 from app.store.database import Database, open_existing
 from counterpoise import __version__
 from counterpoise.cli import app
-from counterpoise.commands.study_tables import study_panel
+from counterpoise.commands.study.tables import study_panel
 from counterpoise.wire.problems import Fault, Problem
 from counterpoise.wire.specification import EXAMPLE
 from counterpoise.wire.views import FrontItem, Hypervolume, ObjectiveView, Retried, StudySummary, StudyView, WorkerView
@@ -609,7 +609,7 @@ def test_clocks_far_apart_are_a_warning(
     monkeypatch: pytest.MonkeyPatch, database_url: str, shift: float, says: str
 ) -> None:
     now = time.time
-    monkeypatch.setattr("app.service.doctor.time.time", lambda: now() + shift)
+    monkeypatch.setattr("app.service.monitoring.doctor.time.time", lambda: now() + shift)
     found = {check: (status, detail) for check, status, detail in doctor.examine(database_url)}
     assert found["clock"][0] == "warning"
     assert says in found["clock"][1]

@@ -12,9 +12,9 @@ from typer.testing import CliRunner, Result
 
 from counterpoise.cli import app
 from counterpoise.client import Client
-from counterpoise.commands import study, watch
-from counterpoise.commands.watch import Scene
-from counterpoise.commands.watch_panel import bar, panel, span
+from counterpoise.commands.study import study, watch
+from counterpoise.commands.study.watch import Scene
+from counterpoise.commands.study.watch_panel import bar, panel, span
 from counterpoise.eta import Eta, eta
 from counterpoise.wire.problems import Problem
 from counterpoise.wire.specification import EXAMPLE
@@ -115,7 +115,7 @@ def watching(served: Any, monkeypatch: pytest.MonkeyPatch) -> Watch:
                 raise KeyboardInterrupt
 
         served(handle)
-        monkeypatch.setattr("counterpoise.commands.watch.time.sleep", sleep)
+        monkeypatch.setattr("counterpoise.commands.study.watch.time.sleep", sleep)
         return CliRunner().invoke(app, ["study", "watch", "wing", *options])
 
     return start

@@ -34,7 +34,7 @@ def evaluate(X: Floats, m: int) -> Floats:
 
 def make_snapshot(problem: Problem, n: int = 25, stream: int = 60, seed: int = 0, **changes: object) -> Snapshot:
     """A study about to take its second step: a design, streams of the cheap objectives, and the extras of step 1."""
-    from app.optimizer.design import initial_design
+    from app.optimizer.search.design import initial_design
 
     rng = np.random.default_rng(seed)
     X = initial_design(problem, n, rng)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from app.optimizer.acquisition import (
+from app.optimizer.proposal.acquisition import (
     Scaling,
     adaptive,
     no_penalty,

@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import pdist
 
-from app.optimizer.design import filling, grid, initial_design, space_size
 from app.optimizer.problem import Objective, Problem, Variable
+from app.optimizer.search.design import filling, grid, initial_design, space_size
 from app.optimizer.space import decode, snap
 
 

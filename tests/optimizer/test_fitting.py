@@ -3,9 +3,9 @@ import pickle
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from app.optimizer import fitting
-from app.optimizer.fitting import FitTask, fit_frozen, fit_task, spread_over_values, thin
-from app.optimizer.gp import Kriging
+from app.optimizer.models import fitting
+from app.optimizer.models.fitting import FitTask, fit_frozen, fit_task, spread_over_values, thin
+from app.optimizer.models.kriging import Kriging
 from app.optimizer.snapshot import Data
 
 

@@ -4,9 +4,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist, pdist
 
 from app.optimizer.arrays import Floats
-from app.optimizer.design import grid
-from app.optimizer.ga import MU, children_of, minimise, next_generation
 from app.optimizer.problem import Objective, Problem, Variable
+from app.optimizer.search.design import grid
+from app.optimizer.search.genetic_algorithm import MU, children_of, minimise, next_generation
 from app.optimizer.snapshot import Data
 
 D = 4

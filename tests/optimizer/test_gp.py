@@ -10,8 +10,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from app.optimizer.arrays import Floats
-from app.optimizer.gp import BOUNDS, Kriging
-from app.optimizer.likelihood import correlate
+from app.optimizer.models.kriging import BOUNDS, Kriging
+from app.optimizer.models.likelihood import correlate
 from app.optimizer.snapshot import SMALLEST
 
 

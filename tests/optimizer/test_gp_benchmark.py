@@ -4,7 +4,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from benchmarks.gp import FUNCTIONS, TOLERANCE, Row, data_set, run, summarise, table
+from benchmarks.speed.gp import FUNCTIONS, TOLERANCE, Row, data_set, run, summarise, table
 
 
 def test_rows_have_ratios_and_counts() -> None:

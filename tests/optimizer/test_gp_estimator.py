@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from app.optimizer.gp import Kriging
+from app.optimizer.models.kriging import Kriging
 
 # They look at pandas frames and at SciPy's experimental array API, neither of which this project uses.
 ELSEWHERE = ("check_array_api_input", "check_regressor_data_not_an_array")

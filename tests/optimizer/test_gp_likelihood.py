@@ -7,10 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
-from app.optimizer import likelihood as likelihood_module
 from app.optimizer.arrays import Floats
-from app.optimizer.gp import Kriging
-from app.optimizer.likelihood import PANEL, Likelihood, cholesky, invert_lower
+from app.optimizer.models import likelihood as likelihood_module
+from app.optimizer.models.kriging import Kriging
+from app.optimizer.models.likelihood import PANEL, Likelihood, cholesky, invert_lower
 
 
 def sample(n: int, d: int) -> tuple[Floats, Floats]:

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pymoo.util.ref_dirs import get_reference_directions
 
-from app.optimizer.lattice import layers, reference_vectors, simplex, unit_lattice
+from app.optimizer.search.reference_vectors import layers, reference_vectors, simplex, unit_lattice
 
 
 def rows(A: np.ndarray) -> set[tuple[float, ...]]:

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from app.optimizer.fitting import FitTask, fit_frozen
-from app.optimizer.gp import Kriging
-from app.optimizer.models import fit_models, report
+from app.optimizer.models.fit_models import fit_models, report
+from app.optimizer.models.fitting import FitTask, fit_frozen
+from app.optimizer.models.kriging import Kriging
 from app.optimizer.problem import Problem
 from app.optimizer.snapshot import Data, Snapshot
-from app.optimizer.strategy import STRATEGIES
+from app.optimizer.strategies.strategy import STRATEGIES
 
 MakeProblem = Callable[..., Problem]
 MakeSnapshot = Callable[..., Snapshot]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from app.optimizer.arrays import Floats
-from app.optimizer.novelty import TOLERANCE, is_new, take_new
+from app.optimizer.search.novelty import TOLERANCE, is_new, take_new
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=20), st.integers(0, 8))

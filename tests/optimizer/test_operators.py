@@ -9,8 +9,8 @@ from pymoo.operators.crossover.sbx import cross_sbx
 from pymoo.operators.mutation.pm import mut_pm
 from scipy.stats import chisquare, ks_2samp
 
-from app.optimizer.operators import ETA, breed, cross, mutate
 from app.optimizer.problem import Variable
+from app.optimizer.search.operators import ETA, breed, cross, mutate
 from app.optimizer.space import snap
 
 N = 20_000

@@ -16,18 +16,18 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist, pdist
 
 from app.optimizer.arrays import Floats
-from app.optimizer.design import initial_design
-from app.optimizer.fitting import FitTask
-from app.optimizer.gp import Kriging
-from app.optimizer.lattice import reference_vectors
-from app.optimizer.models import fit_models
+from app.optimizer.models.fit_models import fit_models
+from app.optimizer.models.fitting import FitTask
+from app.optimizer.models.kriging import Kriging
 from app.optimizer.problem import Problem
-from app.optimizer.proposal import Proposal
+from app.optimizer.proposal.records import Proposal
+from app.optimizer.proposal.selection import extra_count, known_points
 from app.optimizer.propose import propose, search, select
-from app.optimizer.selection import extra_count, known_points
+from app.optimizer.search.design import initial_design
+from app.optimizer.search.reference_vectors import reference_vectors
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.space import snap
-from app.optimizer.strategy import STRATEGIES, Strategy
+from app.optimizer.strategies.strategy import STRATEGIES, Strategy
 
 MakeProblem = Callable[..., Problem]
 MakeSnapshot = Callable[..., Snapshot]
@@ -432,7 +432,7 @@ def test_with_the_papers_scaling_the_vectors_are_adapted_by_the_range_of_the_tra
     strategy = replace(STRATEGIES["sbp-bo"], scaling="paper", w_max=1)
     models = fit_models(problem, make_snapshot(problem, n=40), strategy, np.random.default_rng(0))
     seen: list[Floats] = []
-    real = importlib.import_module("app.optimizer.rvea").evolve
+    real = importlib.import_module("app.optimizer.search.rvea").evolve
 
     def spy(variables: Any, means: Any, X: Floats, V0: Floats, V: Floats, *rest: Any) -> Any:
         seen.append(V)

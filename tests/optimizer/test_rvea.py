@@ -8,11 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pymoo.algorithms.moo.rvea import APDSurvival, calc_gamma
 from pymoo.core.population import Population
 
-from app.optimizer import rvea
 from app.optimizer.arrays import Floats, Ints
-from app.optimizer.lattice import reference_vectors
 from app.optimizer.problem import Variable
-from app.optimizer.rvea import adapt, evolve, offspring, select, separation
+from app.optimizer.search import rvea
+from app.optimizer.search.reference_vectors import reference_vectors
+from app.optimizer.search.rvea import adapt, evolve, offspring, select, separation
 
 AXES = np.eye(2)
 

@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from app.optimizer import selection
-from app.optimizer.acquisition import Scaling, adaptive, search_bias_penalty, to_unit_range
 from app.optimizer.arrays import Floats, Ints
-from app.optimizer.lattice import reference_vectors
-from app.optimizer.models import fit_models
+from app.optimizer.models.fit_models import fit_models
 from app.optimizer.problem import Problem
-from app.optimizer.selection import best_distinct, extra_count, select
+from app.optimizer.proposal import selection
+from app.optimizer.proposal.acquisition import Scaling, adaptive, search_bias_penalty, to_unit_range
+from app.optimizer.proposal.selection import best_distinct, extra_count, select
+from app.optimizer.search.reference_vectors import reference_vectors
 from app.optimizer.snapshot import Snapshot
-from app.optimizer.strategy import STRATEGIES
+from app.optimizer.strategies.strategy import STRATEGIES
 
 MakeProblem = Callable[..., Problem]
 MakeSnapshot = Callable[..., Snapshot]

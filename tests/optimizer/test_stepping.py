@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.optimizer.stepping import (
+from app.domain.stepping import (
     Decision,
     Finish,
     Generation,

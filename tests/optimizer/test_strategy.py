@@ -2,9 +2,9 @@ from dataclasses import fields
 
 import pytest
 
-from app.optimizer.acquisition import no_penalty
-from app.optimizer.strategy import STRATEGIES, Strategy
-from app.optimizer.training import clustered_subset, random_subset, true_cheap
+from app.optimizer.models.training_data import clustered_subset, random_subset, true_cheap
+from app.optimizer.proposal.acquisition import no_penalty
+from app.optimizer.strategies.strategy import STRATEGIES, Strategy
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from pymoo.operators.survival.rank_and_crowding.metrics import calc_crowding_dis
 from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
 from app.optimizer.arrays import Floats
-from app.optimizer.snapshot import Data, Snapshot
-from app.optimizer.training import (
+from app.optimizer.models.training_data import (
     MOST_EXTRA,
     Archive,
     KeepExtra,
@@ -24,6 +23,7 @@ from app.optimizer.training import (
     true_cheap,
     two_members,
 )
+from app.optimizer.snapshot import Data, Snapshot
 
 RNG = np.random.default_rng
 NOTHING = Data(np.empty((0, 2)), np.empty(0))

@@ -9,10 +9,10 @@ import psycopg
 from sqlalchemy import event
 from sqlalchemy.pool import Pool
 
-from app.service.expire import expire, tidy
-from app.service.heartbeat import heartbeat
+from app.service.work.expire import expire, tidy
+from app.service.work.heartbeat import heartbeat
 from app.store.database import Database
-from app.store.pulse import beat
+from app.store.work.server_uptime import beat
 from counterpoise.wire.work import Job
 from tests.service.lab import Lab
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from counterpoise.client import Client
 from counterpoise.wire.work import Job
-from counterpoise.worker.evaluator import Outcome
+from counterpoise.worker.evaluators.evaluator import Outcome
 from counterpoise.worker.log import Log
 from counterpoise.worker.loop import Loop, Terms
 from counterpoise.worker.spool import Spool

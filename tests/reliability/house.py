@@ -14,7 +14,7 @@ from sqlalchemy import func, select, update
 from app.errors import DatabaseUnusable
 from app.store.database import Database
 from app.store.tables import attempts, jobs, steps, studies
-from benchmarks.postgresql import PostgreSQL
+from benchmarks.service.postgresql import PostgreSQL
 from tests.e2e.plate import SPEC, TAKES_S
 from tests.e2e.processes import COUNTERPOISE, eventually, free_port, is_ready
 from tests.reliability.phoenix import Phoenix, kill_postgresql

@@ -14,22 +14,22 @@ from hypothesis.stateful import (
 from sqlalchemy import Connection, delete, select, text, update
 
 from app.errors import ImportInvalid, RequestRefused
-from app.planner import CLAIM_S
-from app.service import ask as asking
-from app.service.ask import serve
-from app.service.evaluations import Evaluation, Reading
-from app.service.expire import expire
-from app.service.heartbeat import heartbeat, release
-from app.service.importing import import_evaluations
-from app.service.plan import commit, prepare
-from app.service.replay import replay
-from app.service.studies import create, extend, pause, resume, retry, stop
-from app.service.studies import delete as delete_study
-from app.service.tell import tell
+from app.planner.planner import CLAIM_S
+from app.service.files.evaluation_reader import Evaluation, Reading
+from app.service.files.import_evaluations import import_evaluations
+from app.service.planning.execute_step import commit, prepare
+from app.service.planning.replay import replay
+from app.service.studies.lifecycle import create, extend, pause, resume, retry, stop
+from app.service.studies.lifecycle import delete as delete_study
+from app.service.work import ask as asking
+from app.service.work.ask import serve
+from app.service.work.expire import expire
+from app.service.work.heartbeat import heartbeat, release
+from app.service.work.tell import tell
 from app.store.database import Database
-from app.store.pulse import beat
-from app.store.steps import claim
+from app.store.studies.steps import claim
 from app.store.tables import jobs, objectives, samples, steps, workers
+from app.store.work.server_uptime import beat
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.work import Ask, Failure, Tell
 from tests.reliability.model import SAID, Job, Model, Rules, Sample, Word

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.postgresql import PostgreSQL
+from benchmarks.service.postgresql import PostgreSQL
 from tests.e2e.processes import PATIENCE_S, children, environment
 
 

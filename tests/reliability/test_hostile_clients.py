@@ -11,7 +11,7 @@ import httpx
 import psutil
 import pytest
 
-from app.service.expire import expire
+from app.service.work.expire import expire
 from app.store.database import Database
 from app.store.tables import attempts
 from tests.api.wing import SPEC

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select, update
 
-from app.planner import plan_one
-from app.service.ask import serve
-from app.service.expire import expire
-from app.service.studies import create
-from app.service.tell import tell, tell_all
+from app.planner.planner import plan_one
+from app.service.studies.lifecycle import create
+from app.service.work.ask import serve
+from app.service.work.expire import expire
+from app.service.work.tell import tell, tell_all
 from app.store.database import Database
 from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, steps, studies, workers
 from app.store.upgrade import head, revision, upgrade

@@ -57,6 +57,6 @@ def test_a_fault_point_acts_only_if_the_folder_was_there(tmp_path: Path, folder:
     (tmp_path / "here.kill").touch()
     own = {name: value for name, value in os.environ.items() if name != "COUNTERPOISE_FAULTS"}
     given = {"COUNTERPOISE_FAULTS": str(tmp_path / folder)} if folder else {}
-    said = [sys.executable, "-c", "from app.faults import point; point('here')"]
+    said = [sys.executable, "-c", "from app.fault_points import point; point('here')"]
     done = subprocess.run(said, env={**own, **given, "PYTHONPATH": str(ROOT)}, cwd=tmp_path, check=False)
     assert done.returncode == (-9 if dies else 0)

@@ -6,17 +6,17 @@ import pytest
 from sqlalchemy import update
 
 from app.errors import StudyBusy
-from app.planner import plan_one
-from app.service.ask import serve
-from app.service.expire import expire
-from app.service.heartbeat import heartbeat
-from app.service.replay import replay
-from app.service.studies import delete, extend, pause, resume, stop
-from app.service.tell import tell
+from app.planner.planner import plan_one
+from app.service.planning.replay import replay
+from app.service.studies.lifecycle import delete, extend, pause, resume, stop
+from app.service.work.ask import serve
+from app.service.work.expire import expire
+from app.service.work.heartbeat import heartbeat
+from app.service.work.tell import tell
 from app.store.database import Database
-from app.store.pulse import beat
 from app.store.tables import attempts, jobs, pulse, sample_values, samples, steps, studies
 from app.store.upgrade import drift, head, revision, upgrade
+from app.store.work.server_uptime import beat
 from counterpoise.wire.work import Ask, Job
 from tests.reliability.elsewhere import Faults, beside
 from tests.reliability.old_data import as_the_first_version_wrote_it, write_as_the_first_version

@@ -11,7 +11,7 @@ from sqlalchemy import func, select, text
 from app.store.database import Database
 from app.store.tables import attempts, jobs, objectives, steps, studies
 from app.store.upgrade import upgrade
-from benchmarks.postgresql import PostgreSQL, running_postgresql
+from benchmarks.service.postgresql import PostgreSQL, running_postgresql
 from counterpoise.client import Client
 from tests.e2e.processes import eventually, serving
 from tests.reliability.afterwards import check, check_undisturbed

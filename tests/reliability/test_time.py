@@ -6,16 +6,16 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import func, select, update
 
-from app.planner import CLAIM_S, plan_one
-from app.service.events import trim
-from app.service.expire import expire
-from app.service.heartbeat import heartbeat
-from app.service.workers import list_workers
-from app.store.clock import database_now
+from app.planner.planner import CLAIM_S, plan_one
+from app.service.monitoring.events import trim
+from app.service.work.expire import expire
+from app.service.work.heartbeat import heartbeat
+from app.service.work.workers import list_workers
 from app.store.database import Database
-from app.store.pulse import beat
-from app.store.steps import claim, fail_step
+from app.store.sql.clock import database_now
+from app.store.studies.steps import claim, fail_step
 from app.store.tables import attempts, events, jobs, kept_leases, sample_values, steps
+from app.store.work.server_uptime import beat
 from counterpoise.wire.work import Job
 from tests.reliability.clocks import TICK_S, Clock, World, deceived
 
@@ -280,7 +280,7 @@ def test_a_planner_that_slept_between_look_and_write_ends_no_lease_after_an_outa
             world.database.write(beat)
 
     world.database.write(lambda connection: connection.execute(overdue))
-    monkeypatch.setattr("app.service.expire.point", sleep)
+    monkeypatch.setattr("app.service.work.expire.point", sleep)
     assert expire(world.database) == 0
     assert heartbeat(world.database, [job.lease])[0].expires_at is not None
 

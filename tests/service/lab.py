@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text
 
-from app.planner import plan_one
-from app.service.ask import serve
-from app.service.expire import expire
-from app.service.progress import view
-from app.service.studies import create
-from app.service.tell import tell
+from app.planner.planner import plan_one
+from app.service.studies.lifecycle import create
+from app.service.studies.progress import view
+from app.service.work.ask import serve
+from app.service.work.expire import expire
+from app.service.work.tell import tell
 from app.store.database import Database
-from app.store.pulse import beat
 from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, studies, workers
+from app.store.work.server_uptime import beat
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.views import StudyView
 from counterpoise.wire.work import Ask, Failure, FailureKind, Job, Tell, Told

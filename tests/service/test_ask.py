@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.service.ask import peek, serve
-from app.service.reasons import explain
-from app.service.studies import extend, pause, resume, retry, stop
+from app.service.studies.lifecycle import extend, pause, resume, retry, stop
+from app.service.work.ask import peek, serve
+from app.service.work.empty_ask import explain
 from app.store.database import Database
 from app.store.tables import attempts, workers
 from counterpoise.wire.work import Ask

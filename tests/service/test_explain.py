@@ -3,13 +3,13 @@
 import pytest
 from sqlalchemy import update
 
+from app.domain.timestamps import iso
 from app.errors import JobUnknown
-from app.service import explain
-from app.service.explain import explain_job
-from app.service.heartbeat import release
-from app.service.studies import pause, stop
-from app.service.times import iso
-from app.service.workers import drain
+from app.service.studies import explain_job as explain
+from app.service.studies.explain_job import explain_job
+from app.service.studies.lifecycle import pause, stop
+from app.service.work.heartbeat import release
+from app.service.work.workers import drain
 from app.store.database import Database
 from app.store.tables import attempts, jobs, objectives, sample_values, workers
 from counterpoise.wire.views import JobStory

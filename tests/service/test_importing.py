@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from app.errors import ImportInvalid
-from app.service.evaluations import read_csv, read_json
-from app.service.heartbeat import heartbeat
-from app.service.importing import import_evaluations
-from app.service.lists import front, list_samples
-from app.service.plan import commit, prepare
-from app.service.replay import replay
-from app.service.studies import extend, pause, resume, retry, stop
+from app.service.files.evaluation_reader import read_csv, read_json
+from app.service.files.import_evaluations import import_evaluations
+from app.service.planning.execute_step import commit, prepare
+from app.service.planning.replay import replay
+from app.service.studies.lifecycle import extend, pause, resume, retry, stop
+from app.service.studies.listings import front, list_samples
+from app.service.work.heartbeat import heartbeat
 from app.store.database import Database
-from app.store.steps import claim
+from app.store.studies.steps import claim
 from app.store.tables import attempts, events, jobs, sample_values, samples, steps, studies
 from counterpoise.wire.views import Imported
 from counterpoise.wire.work import Job

@@ -6,14 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import Connection, select, text
 
-from app.service.expire import expire, expire_jobs, tidy
-from app.service.heartbeat import heartbeat, release
-from app.service.studies import resume, stop
-from app.service.tell import tell
-from app.store.clock import database_now
+from app.service.studies.lifecycle import resume, stop
+from app.service.work.expire import expire, expire_jobs, tidy
+from app.service.work.heartbeat import heartbeat, release
+from app.service.work.tell import tell
 from app.store.database import Database
-from app.store.pulse import GAP_S, beat
+from app.store.sql.clock import database_now
 from app.store.tables import attempts, jobs, kept_leases, pulse, steps
+from app.store.work.server_uptime import GAP_S, beat
 from tests.service.lab import Lab
 
 
@@ -228,8 +228,8 @@ def test_a_study_that_cannot_be_written_keeps_no_other_studys_leases(
             raise RuntimeError("this study is broken")
         return expire_jobs(connection, study, ids)
 
-    monkeypatch.setattr("app.service.expire.AT_ONCE", 2)
-    monkeypatch.setattr("app.service.expire.expire_jobs", fall_over)
+    monkeypatch.setattr("app.service.work.expire.AT_ONCE", 2)
+    monkeypatch.setattr("app.service.work.expire.expire_jobs", fall_over)
     with pytest.raises(RuntimeError, match="broken"):
         bad.expire()
     assert good.job(last.job)["state"] == "ready"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Table
 
-from app.service import tell as telling
-from app.service.tell import tell
+from app.service.work import tell as telling
+from app.service.work.tell import tell
 from app.store.database import Database
 from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, steps, studies, workers
 from counterpoise.wire.work import Failure, Job, Tell

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.optimizer.design import initial_design
-from app.planner import plan_one
-from app.service import plan as planning
-from app.service.lists import front
-from app.service.plan import commit, prepare
-from app.service.ratios import current_ratios
-from app.service.tell import tell
+from app.optimizer.search.design import initial_design
+from app.planner.planner import plan_one
+from app.service.planning import execute_step as planning
+from app.service.planning.execute_step import commit, prepare
+from app.service.planning.ratios import current_ratios
+from app.service.studies.listings import front
+from app.service.work.tell import tell
 from app.store.database import Database
-from app.store.steps import claim
-from app.store.studies import find_study_by_id, objectives_of
+from app.store.studies.steps import claim
+from app.store.studies.studies import find_study_by_id, objectives_of
 from app.store.tables import jobs, sample_values, samples, steps, studies
 from app.store.upgrade import upgrade
 from counterpoise.wire.work import Job, Tell

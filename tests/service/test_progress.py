@@ -3,11 +3,11 @@
 import pytest
 from sqlalchemy import Connection, update
 
-from app.planner import plan_one
-from app.service.studies import pause, retry, stop
-from app.store.clock import database_now
+from app.planner.planner import plan_one
+from app.service.studies.lifecycle import pause, retry, stop
 from app.store.database import Database
-from app.store.steps import LONGEST_CLAIM_S, claim, fail_step
+from app.store.sql.clock import database_now
+from app.store.studies.steps import LONGEST_CLAIM_S, claim, fail_step
 from app.store.tables import samples, steps, workers
 from tests.service.lab import Lab
 

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import update
 
 from app.errors import RequestRefused, StudyUnknown
-from app.service.replay import Replayed, replay
-from app.service.studies import extend, resume, retry, stop
+from app.service.planning.replay import Replayed, replay
+from app.service.studies.lifecycle import extend, resume, retry, stop
 from app.store.database import Database
 from app.store.tables import jobs, samples, steps
 from tests.service.lab import Lab

@@ -3,9 +3,9 @@
 import pytest
 
 from app.errors import ObjectiveUnknown, RequestRefused, StudyBusy, StudyExists, StudyUnknown
-from app.service.heartbeat import heartbeat, release
-from app.service.lists import front
-from app.service.studies import create, delete, extend, pause, resume, retry, stop
+from app.service.studies.lifecycle import create, delete, extend, pause, resume, retry, stop
+from app.service.studies.listings import front
+from app.service.work.heartbeat import heartbeat, release
 from app.store.database import Database
 from app.store.tables import attempts, events, jobs, samples, steps, studies
 from counterpoise.wire.specification import parse_specification
@@ -55,8 +55,8 @@ def test_a_paused_study_plans_nothing_and_what_runs_goes_on(database: Database) 
 
 
 def test_a_step_that_was_prepared_when_the_study_was_paused_is_not_committed(database: Database) -> None:
-    from app.service.plan import commit, prepare
-    from app.store.steps import claim
+    from app.service.planning.execute_step import commit, prepare
+    from app.store.studies.steps import claim
 
     lab = Lab(database)
     step = database.write(lambda connection: claim(connection, 60.0))

@@ -8,10 +8,10 @@ import pytest
 from pydantic import ValidationError
 from sqlalchemy import Connection
 
-from app.service.tell import tell
+from app.service.work.tell import tell
 from app.store.database import Database
-from app.store.locking import lock_jobs_of
 from app.store.tables import attempts, sample_values
+from app.store.work.row_locks import lock_jobs_of
 from counterpoise.wire.work import Tell, Told
 from tests.service.lab import Lab
 
@@ -259,7 +259,7 @@ def test_all_that_a_list_is_about_is_locked_at_once(lab: Lab, monkeypatch: pytes
         looks.append(list(leases))
         return lock_jobs_of(connection, leases)
 
-    monkeypatch.setattr("app.service.tell.lock_jobs_of", look)
+    monkeypatch.setattr("app.service.work.tell.lock_jobs_of", look)
     one, two = lab.ask("mass", most=2)
     invented = [Tell(job=one.job, lease=f"{number:032x}", value=1.0) for number in range(100)]
     words = [*invented, lab.said(two, 2.0), lab.said(one, 1.0)]

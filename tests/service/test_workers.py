@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import update
 
 from app.errors import WorkerUnknown
-from app.service.ask import serve
-from app.service.heartbeat import heartbeat, release
-from app.service.reasons import explain
-from app.service.tell import tell
-from app.service.workers import drain, list_workers
+from app.service.work.ask import serve
+from app.service.work.empty_ask import explain
+from app.service.work.heartbeat import heartbeat, release
+from app.service.work.tell import tell
+from app.service.work.workers import drain, list_workers
 from app.store.database import Database
 from app.store.tables import attempts, samples, workers
 from counterpoise.wire.views import WorkerView

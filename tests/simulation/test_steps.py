@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.service import plan
+from app.service.planning import execute_step as plan
 from app.simulation.steps import DESIGN, SEARCH, STREAM, generator
 
 

@@ -16,11 +16,11 @@ from typing import Any
 from sqlalchemy import MetaData, select
 from threadpoolctl import threadpool_info
 
-from app.service.heartbeat import release
-from app.service.plan import versions
-from app.service.studies import pause, stop
+from app.service.planning.execute_step import versions
+from app.service.studies.lifecycle import pause, stop
+from app.service.work.heartbeat import release
 from app.store.database import Database
-from app.store.steps import claim
+from app.store.studies.steps import claim
 from app.store.upgrade import upgrade
 from counterpoise.wire.work import Job
 from tests.service.lab import Lab, value

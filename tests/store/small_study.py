@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from app.store.database import Database
-from app.store.leasing import Lease, Wish, lease, open_attempts
-from app.store.samples import NewSample, add_samples
-from app.store.studies import NewObjective, create_study, queues
-from app.store.workers import Seen, see_workers
+from app.store.studies.samples import NewSample, add_samples
+from app.store.studies.studies import NewObjective, create_study, queues
+from app.store.work.lease_queue import Lease, Wish, lease, open_attempts
+from app.store.work.workers import Seen, see_workers
 
 
 class SmallStudy:

@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import Connection, insert, select, update
 
-from app.store.among import among
 from app.store.database import Database
+from app.store.sql.in_array import among
 from app.store.tables import workers
 
 NAMES = ["plain", "with 'quotes' and \\ and ,", "wörker ☃", "NULL"]

@@ -9,11 +9,11 @@ from sqlalchemy import Connection, bindparam, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from app.errors import DatabaseUnusable
-from app.store.clock import database_now
 from app.store.database import Database
-from app.store.pulse import beat
+from app.store.sql.clock import database_now
 from app.store.tables import pulse, workers
-from app.store.workers import _COUNT, Seen, see_workers
+from app.store.work.server_uptime import beat
+from app.store.work.workers import _COUNT, Seen, see_workers
 
 
 def see_worker(connection: Connection, name: str) -> int:

@@ -5,10 +5,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, select, update
 
-from app.store.clock import database_now
 from app.store.database import Database
-from app.store.leasing import Lease, Wish, any_ready, lease
+from app.store.sql.clock import database_now
 from app.store.tables import attempts, jobs, studies
+from app.store.work.lease_queue import Lease, Wish, any_ready, lease
 from tests.store.small_study import SmallStudy
 
 

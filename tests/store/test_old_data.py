@@ -9,13 +9,13 @@ import pytest
 from alembic import command
 from sqlalchemy import Connection, MetaData, Table, select, text
 
-from app.service.expire import expire, tidy
-from app.service.export import export
-from app.service.heartbeat import heartbeat
-from app.service.plan import versions
-from app.service.replay import replay
-from app.service.studies import extend, resume
-from app.service.tell import tell
+from app.service.files.export import export
+from app.service.planning.execute_step import versions
+from app.service.planning.replay import replay
+from app.service.studies.lifecycle import extend, resume
+from app.service.work.expire import expire, tidy
+from app.service.work.heartbeat import heartbeat
+from app.service.work.tell import tell
 from app.store.database import Database
 from app.store.tables import attempts, metadata, sample_values
 from app.store.upgrade import _config, drift, head, upgrade

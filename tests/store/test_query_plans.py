@@ -11,15 +11,15 @@ from sqlalchemy.dialects.postgresql.asyncpg import dialect as numbered_parameter
 from sqlalchemy.dialects.postgresql.psycopg import dialect as psycopg_dialect
 from sqlalchemy.sql import ClauseElement
 
-from app.store.among import among
 from app.store.database import Database
-from app.store.known import SAMPLES_AT
-from app.store.leases import _PAST_AND_KEPT
-from app.store.leasing import ANY_HEAD_POSTGRESQL, ANY_HEAD_SQLITE, TAKE_HEADS_POSTGRESQL, TAKE_HEADS_SQLITE
-from app.store.locking import _LOCK_JOBS_OF, _LOCK_STUDIES_OF, _READY_JOBS
+from app.store.sql.in_array import among
+from app.store.studies.points import SAMPLES_AT
 from app.store.tables import LEASED, READY, attempts, jobs, metadata, sample_values, samples, steps
-from app.store.transitions import _WRITE
-from app.store.workers import _COUNT
+from app.store.work.apply import _WRITE
+from app.store.work.lease_deadlines import _PAST_AND_KEPT
+from app.store.work.lease_queue import ANY_HEAD_POSTGRESQL, ANY_HEAD_SQLITE, TAKE_HEADS_POSTGRESQL, TAKE_HEADS_SQLITE
+from app.store.work.row_locks import _LOCK_JOBS_OF, _LOCK_STUDIES_OF, _READY_JOBS
+from app.store.work.workers import _COUNT
 from tests.store.small_study import SmallStudy
 
 

@@ -6,13 +6,13 @@ import pytest
 from sqlalchemy import Connection, Table, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
+from app.domain.changes import Change, Ending, Ledger, Result
 from app.errors import StateChanged
 from app.store.database import Database
-from app.store.leasing import Lease
-from app.store.ledger import Change, Ending, Ledger, Result
-from app.store.locking import lock_jobs, lock_study
 from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, steps, studies
-from app.store.transitions import write
+from app.store.work.apply import write
+from app.store.work.lease_queue import Lease
+from app.store.work.row_locks import lock_jobs, lock_study
 from tests.store.small_study import SmallStudy
 
 

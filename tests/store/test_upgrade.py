@@ -14,8 +14,8 @@ from sqlalchemy import Connection, func, select, text, update
 
 from app.errors import DatabaseBehind, DatabaseUnusable
 from app.store.database import Database
-from app.store.known import samples_at
-from app.store.samples import point_of
+from app.store.studies.points import samples_at
+from app.store.studies.samples import point_of
 from app.store.tables import attempts, jobs, metadata, objectives, workers
 from app.store.upgrade import MIGRATIONS, _config, drift, head, require_head, revision, upgrade
 from tests.store.small_study import SmallStudy

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from app.optimizer import problem
-from app.optimizer.strategy import STRATEGIES
+from app.optimizer.strategies.strategy import STRATEGIES
 from counterpoise.wire import contradictions, specification
 from counterpoise.wire.problems import Fault, did_you_mean
 from counterpoise.wire.specification import (

@@ -8,8 +8,8 @@ from contextlib import closing, contextmanager
 import uvicorn
 
 from app.main import Server, bind, create_app
-from app.planner import plan_one
-from app.service.expire import expire, tidy
+from app.planner.planner import plan_one
+from app.service.work.expire import expire, tidy
 from app.settings import load_settings
 from app.store.database import Database
 from tests.e2e.processes import eventually

@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from counterpoise.cli import app
-from counterpoise.worker.command import CommandEvaluator, CommandUnusable, Keep, resolve
-from counterpoise.worker.evaluator import Outcome, Running
+from counterpoise.worker.evaluators.command_evaluator import CommandEvaluator, CommandUnusable, Keep, resolve
+from counterpoise.worker.evaluators.evaluator import Outcome, Running
 from tests.e2e.processes import eventually
 from tests.workers.jobs import JOB, X
 
@@ -209,7 +209,7 @@ def gone(family: dict[str, psutil.Process]) -> bool:
 
 
 def test_cancelling_ends_everything_that_the_command_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("counterpoise.worker.command.GRACE_S", 0.2)
+    monkeypatch.setattr("counterpoise.worker.evaluators.command_evaluator.GRACE_S", 0.2)
     with started(tmp_path, "sh", "-c", STUBBORN) as running:
         family = family_of(tmp_path, FAMILY)
         assert running.wait(0.0) is None
@@ -225,7 +225,9 @@ def test_cancelling_ends_everything_that_the_command_started(tmp_path: Path, mon
 
 
 def test_a_command_may_end_itself_well_when_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("counterpoise.worker.command.GRACE_S", 10_000.0)  # and nobody waits for all of it
+    monkeypatch.setattr(
+        "counterpoise.worker.evaluators.command_evaluator.GRACE_S", 10_000.0
+    )  # and nobody waits for all of it
     script = (
         "sleep 1000 & trap 'echo tidied >&2; exit 0' TERM; echo 1 > {results}; echo $$ > ../main.pid; wait; sleep 1000"
     )
@@ -240,7 +242,7 @@ def test_a_command_may_end_itself_well_when_it_is_told_to(tmp_path: Path, monkey
 
 
 def test_closing_does_not_wait_for_a_stubborn_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("counterpoise.worker.command.GRACE_S", 10_000.0)
+    monkeypatch.setattr("counterpoise.worker.evaluators.command_evaluator.GRACE_S", 10_000.0)
     with started(tmp_path, "sh", "-c", STUBBORN) as running:
         family = family_of(tmp_path, FAMILY)
         running.cancel("gently first")
@@ -257,7 +259,7 @@ def test_what_a_finished_command_left_running_is_ended(tmp_path: Path) -> None:
 WORKER = """
 import sys, time
 from pathlib import Path
-from counterpoise.worker import command
+from counterpoise.worker.evaluators import command_evaluator as command
 from tests.workers.jobs import JOB
 command.GRACE_S = 0.2
 command.CommandEvaluator(["sh", "-c", sys.argv[2]], Path(sys.argv[1])).start(0, JOB)

@@ -14,11 +14,11 @@ import psutil
 import pytest
 from distributed import LocalCluster
 
-from counterpoise.worker.command import CommandEvaluator
-from counterpoise.worker.dask import DaskExecutor, wanted
-from counterpoise.worker.elsewhere import ClusterUnusable, ExecutorEvaluator, LocalEvaluator
-from counterpoise.worker.evaluator import Outcome, Running
-from counterpoise.worker.functions import FunctionEvaluator, Reference
+from counterpoise.worker.evaluators.command_evaluator import CommandEvaluator
+from counterpoise.worker.evaluators.dask_executor import DaskExecutor, wanted
+from counterpoise.worker.evaluators.evaluator import Outcome, Running
+from counterpoise.worker.evaluators.executor_evaluator import ClusterUnusable, ExecutorEvaluator, LocalEvaluator
+from counterpoise.worker.evaluators.function_evaluator import FunctionEvaluator, Reference
 from tests.e2e.processes import eventually, running
 from tests.workers.jobs import JOB
 
@@ -153,7 +153,7 @@ def test_a_lost_dask_worker_is_infrastructure(tmp_path: Path) -> None:
 
 
 def test_jobs_wait_for_a_scheduler_that_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("counterpoise.worker.dask.CONNECT_S", 1.0)
+    monkeypatch.setattr("counterpoise.worker.evaluators.dask_executor.CONNECT_S", 1.0)
     recipe = script(tmp_path, f"test $COUNTERPOISE_SAMPLE = 18 && echo 5 && exit; {SLEEPER.format(tmp_path)}")
     with ExitStack() as stack:
         with cluster() as one:
@@ -176,7 +176,7 @@ def test_jobs_wait_for_a_scheduler_that_is_away(tmp_path: Path, monkeypatch: pyt
 
 
 def test_without_a_scheduler_the_start_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("counterpoise.worker.dask.CONNECT_S", 0.2)
+    monkeypatch.setattr("counterpoise.worker.evaluators.dask_executor.CONNECT_S", 0.2)
     with pytest.raises(ClusterUnusable, match=re.escape("no Dask scheduler answers at tcp://127.0.0.1:1: ")):
         DaskExecutor("dask://127.0.0.1:1")
 

@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from counterpoise.wire.work import Job
-from counterpoise.worker.evaluator import MESSAGE_TAIL, Outcome, outcome_of
-from counterpoise.worker.functions import FunctionEvaluator, FunctionUnusable, Reference
+from counterpoise.worker.evaluators.evaluator import MESSAGE_TAIL, Outcome, outcome_of
+from counterpoise.worker.evaluators.function_evaluator import FunctionEvaluator, FunctionUnusable, Reference
 from tests.e2e.processes import PATIENCE_S, children, eventually
 from tests.workers.jobs import JOB
 
@@ -139,7 +139,7 @@ def test_a_process_that_was_killed_while_idle_is_replaced(evaluator: FunctionEva
 
 KILLED = """
 import sys
-from counterpoise.worker.functions import FunctionEvaluator, Reference
+from counterpoise.worker.evaluators.function_evaluator import FunctionEvaluator, Reference
 from tests.workers.jobs import JOB
 evaluator = FunctionEvaluator({"drag": Reference("tests.workers.simulations", "hangs")})
 evaluator.check()

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.service.studies import create, delete, pause, resume
+from app.service.studies.lifecycle import create, delete, pause, resume
 from app.store.database import Database
 from counterpoise import Client
 from counterpoise.errors import NotUnderstood, Refused, ServerAway
@@ -20,8 +20,8 @@ from tests.workers.test_client import problem, talking
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     waited: list[float] = []
-    monkeypatch.setattr("counterpoise.listening.time.sleep", waited.append)
-    monkeypatch.setattr("counterpoise.listening.time.monotonic", lambda: sum(waited))
+    monkeypatch.setattr("counterpoise.event_stream.time.sleep", waited.append)
+    monkeypatch.setattr("counterpoise.event_stream.time.monotonic", lambda: sum(waited))
     return waited
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from counterpoise import RequestFailed
 from counterpoise.wire.work import Job
-from counterpoise.worker.evaluator import Outcome, failed
+from counterpoise.worker.evaluators.evaluator import Outcome, failed
 from counterpoise.worker.log import Log
 from counterpoise.worker.loop import Loop, Terms
 from counterpoise.worker.spool import Spool

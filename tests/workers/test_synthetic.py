@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from benchmarks.dtlz import dtlz2
+from benchmarks.problems.dtlz import dtlz2
 from counterpoise.wire.work import Job
 from workers import synthetic
 from workers.demo import problems

@@ -13,9 +13,9 @@ import moocore
 
 from app.optimizer.arrays import Floats
 from app.optimizer.space import decode
-from app.service.hypervolume import hypervolume
-from app.service.plan import strategy_of
-from app.service.snapshot import problem_of
+from app.service.planning.execute_step import strategy_of
+from app.service.planning.hypervolume import hypervolume
+from app.service.planning.snapshot import problem_of
 from app.simulation.pools import Pool
 from app.simulation.study import simulate
 from counterpoise.wire.specification import Specification

@@ -1,0 +1,1 @@
+"""Requests of many clients, served together."""

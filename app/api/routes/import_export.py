@@ -1,0 +1,72 @@
+"""What goes into a study and comes out of it as files."""
+
+from functools import partial
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import StreamingResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from app.api.dependencies import TheDatabase
+from app.api.routes.studies import ADMINS, READERS, Name
+from app.service.files.evaluation_reader import Reading, read_csv, read_json
+from app.service.files.export import Format, What, export
+from app.service.files.import_evaluations import import_evaluations
+from counterpoise.wire.specification import Specification
+from counterpoise.wire.views import Imported
+
+router = APIRouter(tags=["files"])
+KINDS = {"text/csv": read_csv, "application/json": read_json}
+CSV_EXAMPLE = "span,ribs,skin,mass,drag\n2.5,7,0.001,12.5,\n3.0,8,0.002,13.1,0.31\n"
+JSON_EXAMPLE = [{"x": {"span": 2.5, "ribs": 7, "skin": 0.001}, "values": {"mass": 12.5}}]
+BODY = {
+    "required": True,
+    "content": {
+        "text/csv": {"schema": {"type": "string"}, "example": CSV_EXAMPLE},
+        "application/json": {"schema": {}, "example": JSON_EXAMPLE},
+    },
+}
+
+
+@router.post(
+    "/studies/{name}/import",
+    summary="Import known evaluations",
+    dependencies=ADMINS,
+    openapi_extra={"requestBody": BODY},
+)
+async def post_import(
+    name: Name,
+    request: Request,
+    database: TheDatabase,
+    dry_run: Annotated[bool, Query(description="say what would be done, and do nothing")] = False,
+    evaluate: Annotated[bool, Query(description="make jobs of the values that are missing")] = False,
+) -> Imported:
+    """All rows or, if one is bad, none: then every bad one is listed with its line, or its JSON pointer."""
+    kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if kind not in KINDS:
+        raise HTTPException(415, f"an import is {' or '.join(KINDS)}, not {kind or 'nothing'}; say it in Content-Type")
+    read = partial(_read, kind, await request.body())
+    return await run_in_threadpool(import_evaluations, database, name, read, evaluate=evaluate, dry_run=dry_run)
+
+
+def _read(kind: str, content: bytes, spec: Specification) -> Reading:
+    return KINDS[kind](spec, content)
+
+
+@router.get(
+    "/studies/{name}/export/{what}",
+    summary="All samples, jobs, steps, or the front, as one file",
+    dependencies=READERS,
+    response_class=StreamingResponse,
+)
+def get_export(
+    name: Name,
+    what: Annotated[What, Path(description="what to export")],
+    database: TheDatabase,
+    form: Annotated[Format, Query(alias="format", description="`json`: a page that holds all `items`")] = "csv",
+) -> StreamingResponse:
+    """`samples` and `front` can be imported again. `jobs` has a row for each attempt."""
+    media = "text/csv; charset=utf-8" if form == "csv" else "application/json"
+    headers = {"Content-Disposition": f'attachment; filename="{name}-{what}.{form}"'}
+    return StreamingResponse(export(database, name, what, form), media_type=media, headers=headers)

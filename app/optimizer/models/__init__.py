@@ -1,0 +1,1 @@
+"""Models of the objectives: Gaussian processes, how they are fitted and on what data."""

@@ -1,0 +1,1 @@
+"""From a final population to the points that a step proposes."""

@@ -1,0 +1,1 @@
+"""Search on the models: designs, genetic operators, RVEA."""

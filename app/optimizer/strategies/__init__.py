@@ -1,0 +1,1 @@
+"""Strategies: records of functions put together from the parts."""

@@ -1,0 +1,1 @@
+"""The planner process and the process that computes its steps."""

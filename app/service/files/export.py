@@ -1,0 +1,113 @@
+"""Exports: all that a study has, page by page, so that neither memory nor a connection is held while a client reads."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel
+from sqlalchemy import Row
+
+from app.errors import StateChanged
+from app.service.files.columns import ABOUT, columns_of
+from app.service.files.evaluation_reader import INFEASIBLE
+from app.service.studies.lifecycle import find
+from app.service.studies.listings import front, list_attempts, list_samples, list_steps
+from app.store.database import Database
+from counterpoise.wire.specification import Specification
+from counterpoise.wire.views import AttemptView, FrontItem, SampleView, StepView
+
+What = Literal["samples", "jobs", "steps", "front"]
+Format = Literal["csv", "json"]
+PAGE = 1000
+FEW = 50  # steps hold much
+Pages = Iterable[Sequence[BaseModel]]
+
+
+def export(database: Database, name: str, what: What, form: Format) -> Iterator[str]:
+    """A file in parts. What is not there raises now, not when the first part is read."""
+    with database.read() as connection:
+        study = find(connection, name)
+    spec = Specification.model_validate(study.spec)
+    pages = _of_one_life(database, study, _pages(database, name, what))
+    return _csv(pages, *_layout(spec, what)) if form == "csv" else _json(pages)
+
+
+def _pages(database: Database, name: str, what: What) -> Pages:
+    match what:
+        case "samples":
+            return _following(lambda after: list_samples(database, name, after, PAGE, None))
+        case "jobs":
+            return _following(lambda after: list_attempts(database, name, after, PAGE))
+        case "steps":
+            return _following(lambda after: list_steps(database, name, after, FEW))
+        case "front":
+            return iter([front(database, name)])
+
+
+def _of_one_life(database: Database, study: Row[Any], pages: Pages) -> Iterator[Sequence[BaseModel]]:
+    """Breaks off, rather than go on with, or end in, another study that has got the name meanwhile."""
+    for page in pages:
+        with database.read() as connection:
+            if find(connection, study.name).id != study.id:
+                raise StateChanged(f"study {study.name!r} was deleted and created again during its export")
+        yield page
+
+
+def _following(page: Callable[[int], Sequence[tuple[int, BaseModel]]]) -> Iterator[list[BaseModel]]:
+    rows = page(0)
+    while rows:
+        yield [item for _, item in rows]
+        rows = page(rows[-1][0])
+    yield []
+
+
+def _layout(spec: Specification, what: What) -> tuple[list[str], Callable[[Any], Iterable[Any]]]:
+    """The headings, and an item's cells in their order."""
+    if what in ("jobs", "steps"):
+        names = list((AttemptView if what == "jobs" else StepView).model_fields)
+        return names, lambda item: [getattr(item, name) for name in names]
+    about = [name for name in ABOUT if name in (SampleView if what == "samples" else FrontItem).model_fields]
+    floats = {variable.name for variable in spec.variables if variable.type == "float"}
+
+    def cells(item: Any) -> Iterator[Any]:
+        yield from (getattr(item, name) for name in about)
+        yield from (float(value) if name in floats else value for name, value in item.x.items())
+        failures = getattr(item, "failures", {})
+        for objective in spec.objectives:
+            infeasible = INFEASIBLE if failures.get(objective.name) == INFEASIBLE else None
+            yield item.values.get(objective.name, infeasible)
+
+    return [*about, *columns_of(spec).headings], cells
+
+
+def _csv(pages: Pages, headings: list[str], cells: Callable[[Any], Iterable[Any]]) -> Iterator[str]:
+    """As RFC 4180 says it: commas, CRLF, quotes where they are needed."""
+    yield _lines([headings])
+    for page in pages:
+        yield _lines([_cell(value) for value in cells(item)] for item in page)
+
+
+def _lines(rows: Iterable[Sequence[str]]) -> str:
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue()
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool | dict):
+        return json.dumps(value, ensure_ascii=False)
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _json(pages: Pages) -> Iterator[str]:
+    """An item a line, as the lists of the API have them."""
+    start = '{"items": [\n'
+    for page in pages:
+        if page:
+            yield start + ",\n".join(item.model_dump_json() for item in page)
+            start = ",\n"
+    yield ("" if start == ",\n" else start) + '\n], "next": null}\n'

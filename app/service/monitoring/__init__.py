@@ -1,0 +1,1 @@
+"""Events, metrics and checks of the installation."""

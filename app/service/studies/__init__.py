@@ -1,0 +1,1 @@
+"""What engineers call: create, steer, list and explain."""

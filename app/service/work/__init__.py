@@ -1,0 +1,1 @@
+"""What workers call: ask, tell, heartbeat, release; and the expiry of their leases."""

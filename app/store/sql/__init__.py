@@ -1,0 +1,1 @@
+"""SQL expressions and statements that differ between SQLite and PostgreSQL."""

@@ -1,0 +1,1 @@
+"""Studies, samples, steps and their lists."""

@@ -1,0 +1,1 @@
+"""Queues, leases, locks and counters of jobs."""

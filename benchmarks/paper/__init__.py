@@ -1,0 +1,1 @@
+"""The protocol and tables of [SBP-BO]."""

@@ -1,0 +1,71 @@
+"""Many runs: those already on file are kept, the others are spread over processes with one BLAS thread each."""
+
+import ast
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+
+from benchmarks.paper import results
+from benchmarks.paper.protocol import run
+from benchmarks.paper.results import Outcome, Spec
+from benchmarks.service.processes import end_with_parent, pin_threads
+
+ROOT = Path(__file__).parents[2]
+SOURCES = tuple(f"benchmarks/{name}.py" for name in ("dtlz", "wfg", "fronts", "problems", "protocol"))
+SOURCES += ("app/simulation/steps.py",)  # and all of app/optimizer
+
+
+def fingerprint() -> str:
+    """Changes whenever code changes that can change a result; comments and docstrings do not count."""
+    sources = [*(ROOT / "app/optimizer").glob("*.py"), *(ROOT / name for name in SOURCES)]
+    digest = hashlib.sha256()
+    for source in sorted(sources):
+        digest.update(source.name.encode() + _code(source.read_text()).encode())
+    return digest.hexdigest()[:12]
+
+
+def _code(source: str) -> str:
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+    return ast.dump(tree)
+
+
+def run_all(
+    specs: Iterable[Spec], file: Path, jobs: int, *, fresh: bool = False, report: Callable[[Outcome], None]
+) -> dict[Spec, Outcome]:
+    """Outcomes of all specs, or with 0 jobs of those on file; `report` is told each as it is there, kept ones first."""
+    wanted = list(dict.fromkeys(specs))
+    kept = {} if fresh else results.read(file)
+    outcomes = {spec: kept[spec] for spec in wanted if spec in kept}
+    for outcome in outcomes.values():
+        report(outcome)
+    missing = [spec for spec in wanted if spec not in outcomes] if jobs else []
+    for outcome in _in_processes(_in_order(missing), jobs):
+        results.append(file, outcome)
+        outcomes[outcome.spec] = outcome
+        report(outcome)
+    return {spec: outcomes[spec] for spec in wanted if spec in outcomes}
+
+
+def _in_order(specs: list[Spec]) -> list[Spec]:
+    """Every instance once before any a second time, long runs first: what an interruption leaves is balanced."""
+    return sorted(specs, key=lambda spec: (spec.seed, -spec.m))
+
+
+def _in_processes(specs: Sequence[Spec], jobs: int) -> Iterable[Outcome]:
+    if not specs:
+        return
+    pin_threads()
+    code = fingerprint()
+    context = get_context("spawn")
+    with ProcessPoolExecutor(max_workers=jobs, mp_context=context, initializer=end_with_parent) as pool:
+        futures = [pool.submit(run, spec, code) for spec in specs]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

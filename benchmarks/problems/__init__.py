@@ -1,0 +1,1 @@
+"""Test problems and their Pareto fronts."""

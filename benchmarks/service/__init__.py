@@ -1,0 +1,1 @@
+"""Load on the store and the HTTP service."""

@@ -1,0 +1,1 @@
+"""`counterpoise worker` and `counterpoise workers`."""

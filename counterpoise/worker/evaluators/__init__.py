@@ -1,0 +1,1 @@
+"""Ways to evaluate a job: functions, commands, executors."""
