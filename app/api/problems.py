@@ -68,7 +68,7 @@ def problem(
         request_id=request.state.request_id,
         errors=list(errors),
     )
-    return JSONResponse(body.model_dump(), status, media_type="application/problem+json")
+    return JSONResponse(body.model_dump(exclude_none=True), status, media_type="application/problem+json")
 
 
 def answer_known(request: Request, error: CounterpoiseError) -> JSONResponse:

@@ -1,4 +1,4 @@
-"""Errors and health, as they go over the wire."""
+"""Errors as they are sent to clients."""
 
 import difflib
 import re
@@ -14,6 +14,8 @@ class Fault(BaseModel):
         description="where: a JSON pointer into the body, or the parameter", examples=["#/variables/0/low"]
     )
     detail: str = Field(description="what is wrong there", examples=["Input should be a valid number"])
+    row: int | None = Field(None, description="of an imported file: the line of a CSV file, the index in a JSON list")
+    related_row: int | None = Field(None, description="another row of the same file that contradicts this one")
 
 
 class Problem(BaseModel):

@@ -53,6 +53,18 @@ class StudySummary(BaseModel):
     budget: int
     created_at: str
     finished_at: str | None
+    ending: str | None = Field(
+        None, description="why it is finished: `budget_used`, `stopped` or `space_exhausted`; null before"
+    )
+
+
+class HealthItem(BaseModel):
+    """One thing that needs attention."""
+
+    code: str = Field(description="stable, for programs", examples=["no_worker"])
+    detail: str = Field(description="the same for people: what it is and what to do")
+    objective: str | None = Field(None, description="the objective that it concerns")
+    step: str | None = Field(None, description="the step that it concerns")
 
 
 class StudyView(StudySummary):
@@ -63,7 +75,7 @@ class StudyView(StudySummary):
     )
     hypervolume: Hypervolume | None
     planning_s: float | None = Field(None, description="how long the last step took, from due to done")
-    health: list[str] = Field(description="what needs attention, in plain words; empty when all is well")
+    health: list[HealthItem] = Field(description="what needs attention; empty when all is well")
     spec: dict[str, Any]
 
 

@@ -14,7 +14,9 @@ from pydantic import (
     model_validator,
 )
 
-FailureKind = Literal["infeasible", "error", "infrastructure"]
+from counterpoise.wire.codes import EmptyReason
+
+ReportedFailure = Literal["infeasible", "error", "infrastructure"]
 # No database keeps a NUL, and no name needs one.
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]+$")]
 WorkerText = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
@@ -77,20 +79,15 @@ class Job(BaseModel):
     timeout_s: float | None = Field(description="heartbeats do not extend the lease beyond so long after its start")
 
 
-Reason = Literal[
-    "paused", "planning", "all_leased", "finished", "no_such_study", "no_such_objective", "no_studies", "drained"
-]
-
-
 class Asked(BaseModel):
     jobs: list[Job]
-    reason: Reason | None = Field(None, description="why there are no jobs")
+    reason: EmptyReason | None = Field(None, description="why there are no jobs")
     detail: str | None = Field(None, description="the reason in words")
     retry_after_s: float | None = None
 
 
 class Failure(Request):
-    kind: FailureKind = Field(
+    kind: ReportedFailure = Field(
         description="`infeasible`: the point has no value, not retried; `error`: the simulation failed, retried;"
         " `infrastructure`: licence or node, retried"
     )
@@ -173,8 +170,14 @@ class Alive(BaseModel):
 
     lease: str
     expires_at: str | None = Field(description="the new deadline; null if the lease is no longer yours")
-    cancel: bool = Field(description="stop evaluating: nobody waits for the value")
-    reason: str | None = None
+    cancel: bool = Field(description="stop evaluating: the value is no longer needed")
+    reason: str | None = Field(
+        None,
+        description="why to cancel, or why the lease is lost: `timeout`, `study_stopped`, `study_deleted`,"
+        " `lease_unknown`, `lease_ended`, `lease_expired`, `leased_to_another`, `value_known`, `job_failed` or"
+        " `superseded`",
+    )
+    detail: str | None = Field(None, description="the reason in words")
 
 
 class HeartbeatAnswer(BaseModel):

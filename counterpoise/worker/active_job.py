@@ -8,7 +8,7 @@ from typing import Literal
 from counterpoise.wire.work import Job
 from counterpoise.worker.evaluators.evaluator import Evaluator, Outcome, Running, failed
 
-Reason = Literal["timeout", "cancelled", "stopped"]
+EndReason = Literal["timeout", "cancelled", "stopped"]
 ENDING_S = 30.0  # an evaluator that cannot end what it runs is not waited for
 
 
@@ -17,7 +17,7 @@ class Held:
     job: Job
     limit_s: float | None
     began: float = field(default_factory=time.monotonic)
-    reason: Reason | None = None
+    reason: EndReason | None = None
     why: str = ""
     _running: Running | None = None
     _over: bool = False
@@ -40,7 +40,7 @@ class Held:
             self._over = True
         return outcome or failed("error", f"{self.why}; it could not be ended")
 
-    def end(self, reason: Reason, why: str) -> None:
+    def end(self, reason: EndReason, why: str) -> None:
         """From any thread; the first reason stands, and none does once the outcome is there."""
         with self._lock:
             if self._over:

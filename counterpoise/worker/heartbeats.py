@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from counterpoise.client import Client
 from counterpoise.connection import pause_s
-from counterpoise.worker.active_job import Held
+from counterpoise.wire.codes import CancelReason
+from counterpoise.worker.active_job import EndReason, Held
 from counterpoise.worker.log import Log
 
 LEAST_S = 5.0  # for an answer
@@ -58,7 +59,6 @@ class Heart:
         for alive in answers:
             mine = by_lease.get(alive.lease)
             if mine is not None and alive.cancel:
-                reason = alive.reason or "the server says so"
-                over = alive.expires_at is not None and "timeout_s" in reason
-                mine.end("timeout" if over else "cancelled", f"{'timeout' if over else 'cancelled'}: {reason}")
+                reason: EndReason = "timeout" if alive.reason == CancelReason.TIMEOUT else "cancelled"
+                mine.end(reason, f"{reason}: {alive.detail or 'the server asked for it'}")
         return 0

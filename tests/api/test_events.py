@@ -63,7 +63,7 @@ def test_a_study_tells_all_that_happened_in_the_users_words(wing: Wing) -> None:
         ("resumed", {}),
         ("retried", {"jobs": 1}),
         ("stopped", {}),
-        ("finished", {"reason": "it was stopped"}),
+        ("finished", {"reason": "stopped", "detail": "it was stopped"}),
         ("extended", {"budget": 9, "phase": "initial"}),
     ]
 
@@ -76,7 +76,7 @@ def test_a_study_that_runs_to_its_end_tells_its_steps_and_phases(wing: Wing) -> 
     assert due == ["initial", "stream:mass:1", "search:1", "closing:6"]
     assert done == ["initial", "search:1", "closing:6"]  # search began before a planner came to the stream
     assert [data["phase"] for _, kind, data in events if kind == "phase"] == ["search"]
-    assert (events[-1][1], events[-1][2]["reason"]) == ("finished", "the budget is used up")
+    assert (events[-1][1], events[-1][2]["reason"]) == ("finished", "budget_used")
 
 
 def test_a_step_that_fails_is_told_with_its_fault(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,7 +147,7 @@ def test_pause_and_resume(wing: Wing) -> None:
     job = wing.job("mass")
     for _ in range(2):
         assert wing.post("/pause").json()["state"] == "paused"
-    assert wing.get("")["health"][0].startswith("the study is paused")
+    assert wing.get("")["health"][0]["code"] == "paused"
     assert wing.tell(job, value=1.0).status_code == 200  # what runs goes on
     assert wing.ask("mass")["jobs"] == []
     for _ in range(2):
@@ -159,7 +159,8 @@ def test_stop_ends_the_study_and_late_values_are_still_recorded(wing: Wing) -> N
     job = wing.job("mass")
     for _ in range(2):
         view = wing.post("/stop").json()
-        assert (view["phase"], view["health"]) == ("finished", ["the study is finished: it was stopped"])
+        assert (view["phase"], view["ending"]) == ("finished", "stopped")
+        assert [item["code"] for item in view["health"]] == ["finished_early"]
     assert view["objectives"][0]["superseded"] == 3
     assert view["objectives"][0]["leased"] == 1
     assert wing.tell(job, value=1.0).status_code == 200
@@ -233,9 +234,9 @@ def test_a_step_that_fails_is_visible_and_stops_no_other_study(
     with monkeypatch.context() as patched:
         patched.setattr("app.service.planning.execute_step.initial_design", broken)
         wing.plan()
-    assert wing.get("")["health"] == [
-        "step initial 0 failed once and will be tried again: ValueError: the matrix is sad"
-    ]
+    (item,) = wing.get("")["health"]
+    assert (item["code"], item["step"]) == ("step_failed", "initial")
+    assert item["detail"] == "step initial 0 failed once and will be tried again: ValueError: the matrix is sad"
     client.post("/studies", json=SPEC | {"name": "other"})
     wing.plan()
     assert client.get("/studies/other").json()["planned_full"] == 4
@@ -246,7 +247,9 @@ def test_health_says_that_nobody_can_evaluate(wing: Wing) -> None:
     assert wing.get("")["health"] == []
     ago = update(samples).values(created_at=samples.c.created_at - 180)
     wing.database.write(lambda connection: connection.execute(ago))
-    assert wing.get("")["health"] == ["objective drag: 4 jobs have waited 3 min and no live worker can evaluate it"]
+    (item,) = wing.get("")["health"]
+    assert (item["code"], item["objective"]) == ("no_worker", "drag")
+    assert item["detail"] == "objective drag: 4 jobs have waited 3 min and no live worker can evaluate it"
 
 
 def test_every_example_of_the_openapi_document_works_when_pasted(client: TestClient, database: Database) -> None:

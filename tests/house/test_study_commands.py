@@ -22,7 +22,16 @@ from counterpoise.cli import app
 from counterpoise.commands.study.tables import study_panel
 from counterpoise.wire.problems import Fault, Problem
 from counterpoise.wire.specification import EXAMPLE
-from counterpoise.wire.views import FrontItem, Hypervolume, ObjectiveView, Retried, StudySummary, StudyView, WorkerView
+from counterpoise.wire.views import (
+    FrontItem,
+    HealthItem,
+    Hypervolume,
+    ObjectiveView,
+    Retried,
+    StudySummary,
+    StudyView,
+    WorkerView,
+)
 
 TOKEN = "0123456789abcdef"
 COMMANDS = [
@@ -64,7 +73,12 @@ STUDY = StudyView(
     ],
     ratio_source="declared",
     hypervolume=Hypervolume(value=0.8125, reference_point={"mass": 3.5, "drag": 12.0}, step=6, exact=False),
-    health=["objective drag [bold]: 6 jobs have waited 3 min and no live worker can evaluate it"],
+    health=[
+        HealthItem(
+            code="no_worker",
+            detail="objective drag [bold]: 6 jobs have waited 3 min and no live worker can evaluate it",
+        )
+    ],
     spec=EXAMPLE,
 )
 FRONT = [FrontItem(sample=i, step="search:2", x={"a": i, "b": 0.5}, values={"mass": i / 3, "a": 7.5}) for i in range(3)]

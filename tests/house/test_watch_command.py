@@ -20,6 +20,7 @@ from counterpoise.wire.problems import Problem
 from counterpoise.wire.specification import EXAMPLE
 from counterpoise.wire.views import (
     AttemptStory,
+    HealthItem,
     Hypervolume,
     JobStory,
     ObjectiveView,
@@ -43,6 +44,7 @@ DRAG = ObjectiveView(
     failed=4,
     superseded=5,
 )
+NO_PLANNER = HealthItem(code="planner_missing", detail="no [planner]")
 STUDY = StudyView(
     name="wing",
     phase="search",
@@ -128,7 +130,7 @@ def lines(result: Result) -> list[str]:
 
 def test_a_line_when_something_changes_and_only_then(watching: Watch) -> None:
     more = STUDY.model_copy(update={"evaluated_full": 34})
-    sick = STUDY.model_copy(update={"evaluated_full": 34, "health": ["no planner"]})
+    sick = STUDY.model_copy(update={"evaluated_full": 34, "health": [NO_PLANNER]})
     result = watching(STUDY, STUDY, more, more, sick)
     assert result.exit_code == 0
     first, second, third = lines(result)
@@ -137,7 +139,7 @@ def test_a_line_when_something_changes_and_only_then(watching: Watch) -> None:
         " (+5.00% on the step before) at step 6; workers 1 alive with 4 slots, 2 busy; finished in 70 s to 2 min"
     )
     assert "34 of 60" in second
-    assert third.endswith("; ! no planner")
+    assert third.endswith("; ! no [planner]")
 
 
 def test_json_lines_for_programs(watching: Watch) -> None:
@@ -205,7 +207,7 @@ def test_the_panel_fits(width: int) -> None:
 
 
 def test_the_panel_says_what_is_wrong() -> None:
-    young = STUDY.model_copy(update={"hypervolume": None, "health": ["no [planner]"]})
+    young = STUDY.model_copy(update={"hypervolume": None, "health": [NO_PLANNER]})
     whole = "\n".join(shown(Scene(young, [], Eta(unknown="nobody works"), away="refused"), 80))
     assert "front       none yet" in whole
     assert "workers     none" in whole

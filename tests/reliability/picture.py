@@ -36,7 +36,7 @@ def picture(database: Database) -> dict[str, Any]:
         planned = connection.execute(select(steps).order_by(steps.c.done_at, steps.c.id)).all()
         return {
             "study": (study.phase, study.state, study.budget, study.step, study.planned_full, study.settled_full),
-            "ending": (study.ending == "it was stopped", study.cancel_running),
+            "ending": (study.ending == "stopped", study.cancel_running),
             "imported": (study.imported, study.imported_complete),
             "samples": {
                 row.id: (row.full, row.given_up, row.imported_seq is not None, row.open)

@@ -17,7 +17,7 @@ from app.store.tables import attempts, events, jobs, objectives, sample_values, 
 from app.store.work.server_uptime import beat
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.views import StudyView
-from counterpoise.wire.work import Ask, Failure, FailureKind, Job, Tell, Told
+from counterpoise.wire.work import Ask, Failure, Job, ReportedFailure, Tell, Told
 
 SPEC: dict[str, Any] = {
     "name": "wing",
@@ -64,7 +64,7 @@ class Lab:
     def said(self, job: Job, told: float | None = None, **more: Any) -> Tell:
         return Tell(job=job.job, lease=job.lease, value=value(job) if told is None else told, **more)
 
-    def fail(self, job: Job, kind: FailureKind, message: str = "") -> Told:
+    def fail(self, job: Job, kind: ReportedFailure, message: str = "") -> Told:
         failure = Failure(kind=kind, message=message)
         (answer,) = tell(self.database, [Tell(job=job.job, lease=job.lease, failure=failure)])
         return answer
@@ -105,6 +105,10 @@ class Lab:
 
     def view(self) -> StudyView:
         return view(self.database, self.name)
+
+    def health(self) -> list[str]:
+        """The codes of what needs attention."""
+        return [item.code for item in self.view().health]
 
     def rows(self, table: Any) -> list[dict[str, Any]]:
         with self.database.read() as connection:

@@ -79,8 +79,9 @@ def test_a_fault_in_one_study_is_recorded_and_the_others_go_on(
     assert good.plan() == 2  # the fault, then the other study
     assert len(good.ask(most=50)) == 8
     assert bad.ask() == []
-    (line,) = bad.view().health
-    assert "step initial 0 failed once and will be tried again: ZeroDivisionError" in line
+    (item,) = bad.view().health
+    assert (item.code, item.step) == ("step_failed", "initial")
+    assert "ZeroDivisionError" in item.detail
     database.write(lambda connection: connection.execute(steps.update().values(retry_at=None)))
     assert bad.plan() == 1
     assert len(bad.ask(most=50)) == 8
@@ -299,7 +300,7 @@ def test_a_space_that_is_used_up_ends_the_study_and_says_so(database: Database) 
     view = lab.run()
     assert view.phase == "finished"
     assert view.evaluated_full == 6
-    assert any("finished" in line for line in view.health)
+    assert (view.ending, view.health[0].code) == ("space_exhausted", "finished_early")
     lab.check_counters()
 
 

@@ -80,7 +80,7 @@ class Scene:
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("counterpoise.worker.loop.LONGEST_REST_S", 0.02)
-    for module in ("teller", "loop", "heart"):
+    for module in ("teller", "loop", "heartbeats"):
         monkeypatch.setattr(f"counterpoise.worker.{module}.pause_s", lambda _tried: 0.02)
 
 

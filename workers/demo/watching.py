@@ -47,7 +47,7 @@ def picture(study: StudyView, front: int, seconds: float) -> Group:
         counts = (each.leased, each.done, each.ready, each.superseded)
         table.add_row(each.name, f"{each.ratio:g}", took, *map(str, counts))
     below = Text(f"step {study.step} · {front} samples on the front · {seconds:.0f} s", style="dim")
-    attention = [Text(f"! {words}", style="yellow") for words in study.health]
+    attention = [Text(f"! {item.detail}", style="yellow") for item in study.health]
     return Group(head, "", table, "", below, *attention)
 
 

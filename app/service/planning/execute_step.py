@@ -27,6 +27,7 @@ from app.optimizer.strategies.strategy import STRATEGIES, Strategy
 from app.service.planning.hypervolume import hypervolume
 from app.service.planning.schedule import make_due_what_is
 from app.service.planning.snapshot import Past, complete, problem_of, read_past, search_snapshot
+from app.service.studies.health import ENDINGS
 from app.store.database import Database
 from app.store.sql.clock import database_now
 from app.store.studies.samples import NewSample, add_samples
@@ -35,6 +36,7 @@ from app.store.studies.studies import change_objective, change_study, find_study
 from app.store.wakeups import notify
 from app.store.work.apply import write
 from app.store.work.row_locks import lock_study, ready_jobs
+from counterpoise.wire.codes import Ending
 from counterpoise.wire.specification import Specification
 
 KINDS = {"initial": 0, "stream": 1, "search": 2, "closing": 3}
@@ -192,10 +194,10 @@ def _commit(connection: Connection, step: Row[Any], plan: Plan) -> bool:
     # A design of size 0 is wanted where imported samples stand in for all of it.
     exhausted = step.kind in ("initial", "search") and len(plan.full) == 0 and step.inputs["size"] > 0
     pointless = ready_jobs(connection, study.id, only_cheap=True) if step.kind == "search" or ends or exhausted else []
-    ending = "the budget is used up" if ends else plan.shortfall or "there is no new point to propose"
+    ending = Ending.BUDGET_USED if ends else Ending.SPACE_EXHAUSTED
     said = [("step", _said(study, step, plan.samples))]
     if ends or exhausted:
-        said.append(("finished", {"reason": ending}))
+        said.append(("finished", {"reason": ending, "detail": plan.shortfall or ENDINGS[ending]}))
     write(connection, study, Ledger(changes=superseded(pointless), events=said), also)
     if step.kind == "search":
         change_study(connection, study.id, step=step.number)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, RowMapping
 from app.domain.step_names import step_name
 from app.domain.timestamps import iso
 from app.errors import JobUnknown
-from app.service.work.tell import STOPPED
+from app.service.studies.health import ENDINGS
 from app.service.work.workers import ALIVE_S
 from app.store.database import Database
 from app.store.studies.listings import (
@@ -23,6 +23,7 @@ from app.store.studies.listings import (
 )
 from app.store.studies.studies import find_study_by_id, guests, objectives_of
 from app.store.work.attempts import last_attempts
+from counterpoise.wire.codes import Ending
 from counterpoise.wire.views import AttemptStory, JobStory
 
 MOST_AHEAD = 1000
@@ -213,9 +214,10 @@ def _why_superseded(job: RowMapping, study: Row[Any]) -> str:
     welcome = "a value would still be welcome"
     if job["cheap_only"] and job["step"] < study.step:
         return f"the search went on to step {job['step'] + 1} before anybody took it; {welcome}"
-    if study.ending == STOPPED:
+    if study.ending == Ending.STOPPED:
         return f"the study was stopped before anybody took it; {welcome}"
-    return f"nobody needs it any more: {study.ending or 'the search went on'}; {welcome}"
+    why = ENDINGS[Ending(study.ending)] if study.ending else "the search went on"
+    return f"it is no longer needed: {why}; {welcome}"
 
 
 def _outcome(attempt: RowMapping) -> str:

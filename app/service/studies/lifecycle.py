@@ -11,7 +11,7 @@ from app.domain.step_names import name_in
 from app.errors import ObjectiveUnknown, RequestRefused, StudyBusy, StudyExists, StudyUnknown
 from app.service.planning.ratios import declared_ratios
 from app.service.planning.schedule import announce, make_due_what_is
-from app.service.work.tell import STOPPED
+from app.service.studies.health import ENDINGS
 from app.store.database import Database
 from app.store.events import feed_deletion
 from app.store.sql.clock import database_now
@@ -31,6 +31,7 @@ from app.store.studies.studies import (
 from app.store.wakeups import notify
 from app.store.work.apply import write
 from app.store.work.row_locks import failed_jobs, lock_open_jobs, ready_jobs
+from counterpoise.wire.codes import Ending
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.specification import Specification
 
@@ -117,12 +118,15 @@ def stop(database: Database, name: str, *, cancel_running: bool) -> None:
         drop_due(connection, study.id, ["initial", "stream", "search", "closing"])
         pointless = ready_jobs(connection, study.id, only_cheap=False)
         open_before = study.phase != "finished"
-        said: list[tuple[str, dict[str, Any]]] = [("stopped", {}), ("finished", {"reason": STOPPED})]
+        said: list[tuple[str, dict[str, Any]]] = [
+            ("stopped", {}),
+            ("finished", {"reason": Ending.STOPPED, "detail": ENDINGS[Ending.STOPPED]}),
+        ]
         write(connection, study, Ledger(changes=superseded(pointless), events=said if open_before else []), also)
         if open_before:
             change_study(connection, study.id, phase="finished", finished_at=database_now())
         if open_before or pointless or any(leased_counts(connection, study.id).values()):
-            change_study(connection, study.id, ending=STOPPED)
+            change_study(connection, study.id, ending=Ending.STOPPED)
         change_study(connection, study.id, cancel_running=cancel_running)
 
     database.write(work)

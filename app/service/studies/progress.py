@@ -1,4 +1,4 @@
-"""What engineers see of a study: progress from counters, health in plain words."""
+"""What engineers see of a study, from counters."""
 
 import statistics
 from collections.abc import Sequence
@@ -8,18 +8,14 @@ from sqlalchemy import Connection, Row
 
 from app.domain.timestamps import iso
 from app.service.planning.ratios import ENOUGH, ratio_source
+from app.service.studies.health import health
 from app.service.studies.lifecycle import find
-from app.service.work.workers import ALIVE_S
 from app.store.database import Database
-from app.store.studies.listings import database_time, head_age, live_workers
 from app.store.studies.samples import last_durations
-from app.store.studies.steps import LONGEST_CLAIM_S, due_steps, last_records
+from app.store.studies.steps import last_records
 from app.store.studies.studies import leased_counts, objectives_of, page_of_studies
 from counterpoise.wire.specification import Specification
 from counterpoise.wire.views import Hypervolume, ObjectiveView, StudySummary, StudyView
-
-LATE_PLAN_S = 30.0
-LONG_WAIT_S = 10.0
 
 
 def summary(study: Row[Any]) -> dict[str, Any]:
@@ -34,6 +30,7 @@ def summary(study: Row[Any]) -> dict[str, Any]:
         "budget": study.budget,
         "created_at": iso(study.created_at),
         "finished_at": iso(study.finished_at),
+        "ending": study.ending,
     }
 
 
@@ -108,79 +105,3 @@ def _hypervolume(study: Row[Any], last: Sequence[Row[Any]]) -> Hypervolume | Non
         front=found.get("front"),
         previous=before["value"] if before else None,
     )
-
-
-def health(
-    connection: Connection, study: Row[Any], rows: Sequence[Row[Any]], objectives: Sequence[ObjectiveView]
-) -> list[str]:
-    words: list[str] = []
-    if study.state == "paused":
-        words += _rest(study, objectives)
-    if study.phase == "finished" and study.ending and study.ending != "the budget is used up":
-        words.append(f"the study is finished: {study.ending}")
-    words += _queues(connection, study, rows, objectives)
-    words += _steps(connection, study)
-    for seen in objectives:
-        if seen.failed and seen.same_run_as is None:
-            total = seen.failed + seen.done
-            words.append(
-                f"objective {seen.name}: {seen.failed} of {total} settled jobs failed; `study retry` runs them again"
-            )
-    return words
-
-
-def _rest(study: Row[Any], objectives: Sequence[ObjectiveView]) -> list[str]:
-    if study.phase != "finished":
-        return ["the study is paused: no new leases and no new steps until it is resumed"]
-    waits = any(seen.ready for seen in objectives)  # retried, or imported to be evaluated
-    return ["the study is paused: no new leases until it is resumed"] if waits else []
-
-
-def _queues(
-    connection: Connection, study: Row[Any], rows: Sequence[Row[Any]], objectives: Sequence[ObjectiveView]
-) -> list[str]:
-    words = []
-    alive = [worker for worker in live_workers(connection, ALIVE_S) if _takes(worker["studies"], study.name)]
-    resting = [worker["name"] for worker in alive if worker["drained"]]
-    if resting and study.phase != "finished":
-        some = ", ".join(resting[:3]) + (f" and {len(resting) - 3} more" if len(resting) > 3 else "")
-        words.append(f"drained, so that they get no more jobs: {some}; `workers undrain` lets a worker go on")
-    for row, seen in zip(rows, objectives, strict=True):
-        if row.same_run_as is not None or not seen.ready or seen.leased or study.state == "paused":
-            continue  # whoever holds a job of it can evaluate it, though it may not have asked for hours
-        able = [w for w in alive if not w["drained"] and _takes(w["objectives"], row.name)]
-        age = head_age(connection, row.id)
-        if not able and age is not None and age > LONG_WAIT_S:
-            jobs = "1 job has" if seen.ready == 1 else f"{seen.ready} jobs have"
-            words.append(f"objective {row.name}: {jobs} waited {_span(age)} and no live worker can evaluate it")
-    return words
-
-
-def _takes(wanted: Sequence[str], name: str) -> bool:
-    return "*" in wanted or name in wanted
-
-
-def _steps(connection: Connection, study: Row[Any]) -> list[str]:
-    words = []
-    now = database_time(connection)
-    for step in due_steps(connection, study.id):
-        title = f"step {step.kind} {step.number}"
-        if step.fault:
-            often = "once" if step.faults == 1 else f"{step.faults} times"
-            words.append(f"{title} failed {often} and will be tried again: {step.fault}")
-        ripe_at = max(step.due_at, step.retry_at or 0.0)
-        if study.state == "active" and not _is_claimed(step, now) and now - ripe_at > LATE_PLAN_S:
-            words.append(f"{title} has been due for {_span(now - step.due_at)}; is a planner running?")
-    return words
-
-
-def _is_claimed(step: Row[Any], now: float) -> bool:
-    """A planner that died leaves its claim behind; one that runs out too late comes from a clock that was set back."""
-    until = step.claim_expires_at
-    return until is not None and now <= until <= now + LONGEST_CLAIM_S
-
-
-def _span(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

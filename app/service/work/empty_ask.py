@@ -5,15 +5,21 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import Connection
 
 from app.service.work.ask import ALL
-from app.service.work.tell import STOPPED
 from app.store.database import Database
 from app.store.studies.studies import Queue, find_queues, objectives_of_all, study_names
 from app.store.work.lease_queue import any_ready
 from app.store.work.workers import drained_among
+from counterpoise.wire.codes import EmptyReason, Ending
 from counterpoise.wire.problems import did_you_mean
-from counterpoise.wire.work import Ask, Asked, Reason
+from counterpoise.wire.work import Ask, Asked
 
-RETRY_AFTER_S = {"drained": 60.0, "planning": 1.0, "all_leased": 5.0, "paused": 30.0, "finished": 60.0}
+RETRY_AFTER_S = {
+    EmptyReason.DRAINED: 60.0,
+    EmptyReason.PLANNING: 1.0,
+    EmptyReason.ALL_LEASED: 5.0,
+    EmptyReason.PAUSED: 30.0,
+    EmptyReason.FINISHED: 60.0,
+}
 MOST_NAMES = 3  # an ask may hold a thousand wrong ones
 
 
@@ -29,34 +35,37 @@ def explain(database: Database, ask: Ask) -> Asked:
     return Asked(jobs=[], reason=reason, detail=detail, retry_after_s=RETRY_AFTER_S.get(reason, 10.0))
 
 
-def _drained(ask: Ask) -> tuple[Reason, str]:
-    return "drained", f"worker {ask.worker!r} is drained: it gets no more jobs until it is undrained"
+def _drained(ask: Ask) -> tuple[EmptyReason, str]:
+    return EmptyReason.DRAINED, f"worker {ask.worker!r} is drained: it gets no more jobs until it is undrained"
 
 
-def _reason(ask: Ask, queues: Sequence[Queue], given_up: Collection[int]) -> tuple[Reason, str]:
+def _reason(ask: Ask, queues: Sequence[Queue], given_up: Collection[int]) -> tuple[EmptyReason, str]:
     """No words where those about unknown names say it."""
     if not queues and ALL not in ask.studies:
-        return "no_such_study", ""
+        return EmptyReason.NO_SUCH_STUDY, ""
     if not queues:
-        return "no_studies", "there is no study yet; create one with `counterpoise study create`"
+        return EmptyReason.NO_STUDIES, "there is no study yet; create one with `counterpoise study create`"
     named = [queue for queue in queues if ALL in ask.objectives or queue.objective in ask.objectives]
     if not named:
-        return "no_such_objective", ""
+        return EmptyReason.NO_SUCH_OBJECTIVE, ""
     unfinished = [q for q in named if q.phase != "finished" or (q.open > 0 and q.id not in given_up)]
     if not unfinished:
         running = any(queue.open > 0 for queue in named)
-        return "finished", f"the study is finished{'; jobs still with workers do not come back' if running else ''}"
+        return (
+            EmptyReason.FINISHED,
+            f"the study is finished{'; jobs still with workers do not come back' if running else ''}",
+        )
     active = [queue for queue in unfinished if queue.state != "paused"]
     if not active:
-        return "paused", "the study is paused; resume it to go on"
+        return EmptyReason.PAUSED, "the study is paused; resume it to go on"
     if any(queue.open > 0 for queue in active):
-        return "all_leased", "all jobs are with workers, or back off after a failure"
-    return "planning", "the next jobs are being planned, or wait for values of other objectives"
+        return EmptyReason.ALL_LEASED, "all jobs are with workers, or back off after a failure"
+    return EmptyReason.PLANNING, "the next jobs are being planned, or wait for values of other objectives"
 
 
 def _given_up(connection: Connection, queues: Sequence[Queue]) -> set[int]:
     """Queues of stopped studies in which nothing is ready: what is leased there never returns to ready."""
-    stopped = [queue.id for queue in queues if queue.ending == STOPPED and queue.open > 0]
+    stopped = [queue.id for queue in queues if queue.ending == Ending.STOPPED and queue.open > 0]
     return {queue for queue in stopped if not any_ready(connection, [queue])}
 
 

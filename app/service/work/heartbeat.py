@@ -18,6 +18,7 @@ from app.store.work.attempts import owners, read_attempts
 from app.store.work.lease_deadlines import prolong
 from app.store.work.row_locks import lock_jobs, lock_study
 from app.store.work.workers import count_attempts, hear_workers
+from counterpoise.wire.codes import CancelReason, JobState, Outcome
 from counterpoise.wire.work import Alive
 
 
@@ -35,24 +36,39 @@ def _prolong(connection: Connection, leases: Sequence[str]) -> dict[str, Alive]:
     current = prolong(connection, {lease: job for lease, (job, _) in known.items()})
     stopped = cancelling(connection, {study for _, study in known.values()})
     hear_workers(connection, known)
-    return {
-        lease: _alive(
-            lease, deadline, "timeout_s is over" if over else _STOPPED if known[lease][1] in stopped else None
-        )
-        for lease, (deadline, over) in current.items()
-    }
+    answers = {}
+    for lease, (deadline, timed_out) in current.items():
+        reason = None
+        if timed_out:
+            reason = CancelReason.TIMEOUT
+        elif known[lease][1] in stopped:
+            reason = CancelReason.STUDY_STOPPED
+        answers[lease] = _alive(lease, deadline, reason)
+    return answers
 
 
-_STOPPED = "the study was stopped"
+DETAILS = {
+    CancelReason.TIMEOUT: "timeout_s is over",
+    CancelReason.STUDY_STOPPED: "the study was stopped",
+    CancelReason.STUDY_DELETED: "its study was deleted",
+    CancelReason.LEASE_UNKNOWN: "this lease was never issued, or its study was deleted",
+    CancelReason.LEASE_ENDED: "this lease has ended",
+    CancelReason.LEASE_EXPIRED: "the lease expired, and so did a later one",
+    CancelReason.LEASED_TO_ANOTHER: "the lease expired and another worker has the job",
+    CancelReason.VALUE_KNOWN: "another worker's value came first",
+    CancelReason.JOB_FAILED: "the job has failed for good",
+    CancelReason.SUPERSEDED: "the value is no longer needed; if it is known, tell it",
+}
 
 
-def _alive(lease: str, deadline: float, cancel: str | None = None) -> Alive:
-    return Alive(lease=lease, expires_at=iso(deadline), cancel=cancel is not None, reason=cancel)
+def _alive(lease: str, deadline: float, cancel: CancelReason | None = None) -> Alive:
+    detail = DETAILS[cancel] if cancel is not None else None
+    return Alive(lease=lease, expires_at=iso(deadline), cancel=cancel is not None, reason=cancel, detail=detail)
 
 
 def _revive_all(connection: Connection, leases: Sequence[str]) -> dict[str, Alive]:
     known = owners(connection, leases)
-    answers = {lease: _lost(lease, "this lease was never issued, or its study was deleted") for lease in leases}
+    answers = {lease: _lost(lease, CancelReason.LEASE_UNKNOWN) for lease in leases}
     revived: Ended = {}
     for study in sorted({study for _, study in known.values()}):
         mine = [lease for lease in leases if lease in known and known[lease][1] == study]
@@ -71,7 +87,7 @@ def _revive(
 ) -> dict[str, Alive]:
     study = lock_study(connection, study_id)
     if study is None:
-        return {lease: _lost(lease, "its study was deleted") for lease in leases}
+        return {lease: _lost(lease, CancelReason.STUDY_DELETED) for lease in leases}
     rows = objectives_of(connection, study_id)
     patience = {row.id: row.lease_s for row in rows}
     timeouts = {row.id: row.timeout_s for row in rows}
@@ -121,20 +137,23 @@ def _is_wanted(job: JobRow, attempt: RowMapping, timeout_s: float | None) -> boo
     return in_time and attempt["outcome"] == "expired" and job.state in ("ready", "leased", "failed")
 
 
-def _why_lost(job: JobRow, attempt: RowMapping) -> str:
-    if attempt["outcome"] not in (None, "expired"):
-        return f"this lease has ended: {attempt['outcome']}"
-    return {
-        "done": "another worker's value came first",
-        "leased": "the lease expired and another worker has the job",
-        "failed": "the job has failed for good",
-        "superseded": "nobody needs the value any more; if you have it, tell it",
-        "ready": "the lease expired and a later one did, too",
-    }[job.state]
+def _why_lost(job: JobRow, attempt: RowMapping) -> CancelReason:
+    if attempt["outcome"] not in (None, Outcome.EXPIRED):
+        return CancelReason.LEASE_ENDED
+    return _LOST_BECAUSE[JobState(job.state)]
 
 
-def _lost(lease: str, reason: str, *, cancel: bool = True) -> Alive:
-    return Alive(lease=lease, expires_at=None, cancel=cancel, reason=reason)
+_LOST_BECAUSE = {
+    JobState.DONE: CancelReason.VALUE_KNOWN,
+    JobState.LEASED: CancelReason.LEASED_TO_ANOTHER,
+    JobState.FAILED: CancelReason.JOB_FAILED,
+    JobState.SUPERSEDED: CancelReason.SUPERSEDED,
+    JobState.READY: CancelReason.LEASE_EXPIRED,
+}
+
+
+def _lost(lease: str, reason: CancelReason, *, cancel: bool = True) -> Alive:
+    return Alive(lease=lease, expires_at=None, cancel=cancel, reason=reason, detail=DETAILS[reason])
 
 
 def release(database: Database, leases: Sequence[str]) -> list[str]:

@@ -17,11 +17,11 @@ from app.store.wakeups import notify
 from app.store.work.apply import write_all
 from app.store.work.row_locks import lock_jobs_of, lock_studies_of
 from app.store.work.workers import count_attempts
+from counterpoise.wire.codes import Ending as StudyEnding
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.work import Tell, Told
 
 MOST_METADATA = 20_000
-STOPPED = "it was stopped"  # how a stopped study ended
 Ended = dict[str, RowMapping | None]  # by lease
 SAID = ("done", "failed", "late", "duplicate")  # outcomes that a worker's own words gave an attempt
 
@@ -116,7 +116,7 @@ def note_ended(ended: Ended, ledger: Ledger, attempts: Mapping[str, RowMapping])
 
 
 def limits_of(study: Row[Any]) -> Limits:
-    return Limits(study.spec["max_attempts"], study.spec["max_losses"], study.step, study.ending == STOPPED)
+    return Limits(study.spec["max_attempts"], study.spec["max_losses"], study.step, study.ending == StudyEnding.STOPPED)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from counterpoise.wire.views import FrontItem, ObjectiveView, StudySummary, StudyView
+from counterpoise.wire.views import FrontItem, HealthItem, ObjectiveView, StudySummary, StudyView
 
 
 def plain_table(*texts: str, numbers: tuple[str, ...] = (), gap: int = 2) -> Table:
@@ -73,5 +73,5 @@ def _hypervolume_line(found: StudyView) -> Text:
     return Text(f"hypervolume: {about}{found.hypervolume.value:.6g} at step {found.hypervolume.step} (against {point})")
 
 
-def _health_lines(health: list[str]) -> list[Text]:
-    return [Text(f"! {line}", style="yellow") for line in health] or [Text("all is well", style="green")]
+def _health_lines(health: list[HealthItem]) -> list[Text]:
+    return [Text(f"! {item.detail}", style="yellow") for item in health] or [Text("all is well", style="green")]

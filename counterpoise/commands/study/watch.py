@@ -49,7 +49,7 @@ class Scene:
         s = self.study
         value = s.hypervolume.value if s.hypervolume else None
         counts = (s.evaluated_full, s.planned_full, s.budget, len(self.mine))
-        return (s.phase, s.state, s.step, *counts, value, tuple(s.health), self.away is None)
+        return (s.phase, s.state, s.step, *counts, value, tuple(item.detail for item in s.health), self.away is None)
 
 
 def add_to(_app: typer.Typer) -> None:

@@ -29,7 +29,7 @@ def panel(scene: "Scene") -> Panel:
     parts: list[RenderableType] = [_progress(scene), "", facts]
     if scene.away is not None:
         parts.append(Text(f"! the server is away, trying again: {scene.away}", style="bold red"))
-    parts += [Text(f"! {each}", style="yellow") for each in found.health]
+    parts += [Text(f"! {item.detail}", style="yellow") for item in found.health]
     colour = "red" if scene.away else "yellow" if found.state == "paused" else "green" if _over(scene) else "cyan"
     title = f"[bold]{escape(found.name)}[/bold] · {found.phase} · {found.state} · step {found.step}"
     return Panel(Group(*parts), title=title, title_align="left", border_style=colour, expand=False)
@@ -122,4 +122,4 @@ def line(scene: "Scene") -> str:
     ]
     if found.phase != "finished":
         words.append(f"finished in {eta_words(scene.eta)}")
-    return "; ".join([*words, *(f"! {each}" for each in found.health)])
+    return "; ".join([*words, *(f"! {item.detail}" for item in found.health)])

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 from counterpoise.wire.problems import did_you_mean
-from counterpoise.wire.work import Failure, FailureKind, Job
+from counterpoise.wire.work import Failure, Job, ReportedFailure
 from counterpoise.worker.evaluators import command_supervisor as supervisor
 from counterpoise.worker.evaluators.evaluator import Outcome, Running, failed, outcome_of
 from counterpoise.worker.evaluators.job_folder import FILES, STDERR, STDOUT, JobFolder, ResultsUnusable
 
 Keep = Literal["always", "failed", "never"]
-EXIT_CODES: dict[int, FailureKind] = {65: "infeasible", 75: "infrastructure"}  # EX_DATAERR and EX_TEMPFAIL
+EXIT_CODES: dict[int, ReportedFailure] = {65: "infeasible", 75: "infrastructure"}  # EX_DATAERR and EX_TEMPFAIL
 GRACE_S = 5.0
 
 

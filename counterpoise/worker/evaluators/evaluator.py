@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from counterpoise.wire.work import LARGEST, Failure, FailureKind, Job
+from counterpoise.wire.work import LARGEST, Failure, Job, ReportedFailure
 from counterpoise.worker.simulation_api import numbers_of
 
 MESSAGE_TAIL = 4000  # characters of a traceback, and of what was printed
@@ -68,7 +68,12 @@ def _storable(value: float) -> bool:
 
 
 def failed(
-    kind: FailureKind, what: str, printed: str = "", *, duration_s: float = 0.0, metadata: dict[str, Any] | None = None
+    kind: ReportedFailure,
+    what: str,
+    printed: str = "",
+    *,
+    duration_s: float = 0.0,
+    metadata: dict[str, Any] | None = None,
 ) -> Outcome:
     """A failure whose message ends with the last of what was printed."""
     message = what[-MESSAGE_TAIL:]
