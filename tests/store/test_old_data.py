@@ -74,11 +74,17 @@ def test_the_file_has_every_state_there_is() -> None:
     assert any(row["claim"] for row in OLD["steps"])
 
 
+ENDINGS = {None: None, "the budget is used up": "budget_used", "it was stopped": "stopped"}
+
+
 def test_an_upgrade_changes_nothing_that_was_there(upgraded: Database) -> None:
     assert drift(upgraded) == []
     for name, rows in OLD.items():
         now = rows_of(upgraded, metadata.tables[name])
-        assert [{column: row[column] for column in rows[0]} for row in now] == rows
+        kept = [{column: row[column] for column in rows[0]} for row in now]
+        if name == "studies":
+            rows = [row | {"ending": ENDINGS[row["ending"]]} for row in rows]
+        assert kept == rows
 
 
 def exported(database: Database, study: str, what: Any) -> Rows:
