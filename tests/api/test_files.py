@@ -18,7 +18,7 @@ from app.service.files.evaluation_reader import read_csv, read_json
 from app.settings import load_settings
 from counterpoise import Client
 from counterpoise.cli import app
-from counterpoise.commands.study.study import study as commands
+from counterpoise.commands.study import study as commands
 from counterpoise.errors import Refused, ServerAway
 from counterpoise.evaluation_file import CSV, split
 from counterpoise.wire.problems import Fault
