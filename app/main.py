@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from types import FrameType
@@ -32,6 +31,7 @@ from app.settings import Settings
 from app.store.database import Database, open_existing
 from app.store.upgrade import require_head, upgrade
 from counterpoise import __version__
+from counterpoise.child_processes import end_with_parent
 
 if TYPE_CHECKING:
     from app.service.planning.replay import Replayed
@@ -61,7 +61,7 @@ def create_app(settings: Settings) -> FastAPI:
     app = FastAPI(
         title="Counterpoise",
         version=__version__,
-        summary="Asynchronous evaluation for optimisation whose objectives cost very different times",
+        summary="Asynchronous evaluation for optimisation whose objectives have very different evaluation costs",
         lifespan=lifespan,
         responses=RESPONSES,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # what there is to know is at /metrics
@@ -133,16 +133,8 @@ def plan(settings: Settings, *, with_parent: bool) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     if with_parent:
-        threading.Thread(target=end_with_input, args=(stop,), daemon=True).start()
+        end_with_parent(stop.set, PLANNER_GRACE_S)  # what it still computes then is computed again
     planner.run(settings, stop)
-
-
-def end_with_input(stop: threading.Event) -> None:
-    """Standard input is a pipe from the parent: it ends when the parent closes it, or dies in any way."""
-    sys.stdin.read()
-    stop.set()
-    time.sleep(PLANNER_GRACE_S)
-    os._exit(0)  # whatever it still computes will be computed again
 
 
 class PlannerBeside:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from counterpoise.wire.views import ObjectiveView, StudyView, WorkerView
+from counterpoise.wire.work import matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,9 @@ def eta(study: StudyView, workers: Sequence[WorkerView]) -> Eta:
     for each in runs:
         if each.duration_quartiles_s is None:
             return Eta(unknown=f"{each.name} has been evaluated too seldom")
-    able = [w for w in workers if w.alive and not w.drained and _takes(w.studies, study.name)]
+    able = [w for w in workers if w.alive and not w.drained and matches(w.studies, study.name)]
     for each in runs:
-        if not any(_takes(worker.objectives, each.name) for worker in able):
+        if not any(matches(worker.objectives, each.name) for worker in able):
             return Eta(unknown=f"no live worker takes {each.name}")
     shared = pools(runs, able)
     out = study.planned_full - study.evaluated_full
@@ -58,7 +59,7 @@ def pools(runs: Sequence[ObjectiveView], workers: Sequence[WorkerView]) -> list[
     """Objectives that share a worker, directly or through others, and all the slots that they share."""
     groups: list[tuple[set[str], set[str]]] = []  # names of objectives, names of workers
     for worker in workers:
-        names = {each.name for each in runs if _takes(worker.objectives, each.name)}
+        names = {each.name for each in runs if matches(worker.objectives, each.name)}
         who = {worker.worker}
         for group in [group for group in groups if group[0] & names]:
             groups.remove(group)
@@ -87,7 +88,3 @@ def _high(pool: Pool, samples: int) -> float:
 
 def _quartile(objective: ObjectiveView, which: int) -> float:
     return (objective.duration_quartiles_s or (0.0, 0.0))[which]
-
-
-def _takes(wanted: Sequence[str], name: str) -> bool:
-    return "*" in wanted or name in wanted

@@ -6,12 +6,10 @@ must neither stand back behind others nor share an interpreter with what compute
 
 import os
 import signal
-import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import connection as pipes
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
 from multiprocessing.util import Finalize
 from typing import Any
 
@@ -19,6 +17,7 @@ from sqlalchemy import Row
 
 from app.service.planning.execute_step import Plan, prepare
 from app.store.database import Database
+from counterpoise.child_processes import end_with_parent
 
 MOST_FITTERS = 8
 
@@ -82,11 +81,4 @@ def _prepare(step: Row[Any]) -> Plan:
 
 def _follow_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
-    parent = parent_process()
-    if parent is not None:
-        threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True).start()
-
-
-def _die_with(sentinel: int) -> None:
-    pipes.wait([sentinel])
-    os._exit(0)
+    end_with_parent()

@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
@@ -10,7 +11,8 @@ from pathlib import Path
 from benchmarks.paper import results
 from benchmarks.paper.protocol import run
 from benchmarks.paper.results import Outcome, Spec
-from benchmarks.service.processes import end_with_parent, pin_threads
+from counterpoise.blas_threads import ONE_BLAS_THREAD
+from counterpoise.child_processes import end_with_parent
 
 ROOT = Path(__file__).parents[2]
 SOURCES = tuple(f"benchmarks/{name}.py" for name in ("dtlz", "wfg", "fronts", "problems", "protocol"))
@@ -59,7 +61,7 @@ def _in_order(specs: list[Spec]) -> list[Spec]:
 def _in_processes(specs: Sequence[Spec], jobs: int) -> Iterable[Outcome]:
     if not specs:
         return
-    pin_threads()
+    os.environ.update(ONE_BLAS_THREAD)
     code = fingerprint()
     context = get_context("spawn")
     with ProcessPoolExecutor(max_workers=jobs, mp_context=context, initializer=end_with_parent) as pool:

@@ -8,7 +8,7 @@ from multiprocessing import get_context
 from multiprocessing.synchronize import Barrier
 from typing import Any, TypeVar
 
-from benchmarks.service.processes import end_with_parent
+from counterpoise.child_processes import end_with_parent
 
 Task = TypeVar("Task")
 PATIENCE_S = 120.0

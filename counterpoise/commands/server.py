@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from counterpoise.blas_threads import ONE_BLAS_THREAD
 from counterpoise.commands.failure import FAILED, WRONG_USAGE, fail, require
 
 Url = Annotated[
@@ -61,13 +62,9 @@ def migrate(
         Console().print(f"database: {words}", highlight=False)
 
 
-# With one thread of linear algebra per process results are the same everywhere, and processes do not fight for cores.
-ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-
-
 def run_in_server(function: str, arguments: dict[str, Any], **options: Any) -> Any:
     require("sqlalchemy", "The server", "server")
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))  # read when the libraries are loaded, below
+    os.environ.update(ONE_BLAS_THREAD)  # before the libraries are loaded, below
     from app.errors import CounterpoiseError, SettingsInvalid
     from app.settings import load_settings
 

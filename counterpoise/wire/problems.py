@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, Field
 
+from counterpoise.wire.text import printable
+
 
 class Fault(BaseModel):
     """One thing that is wrong with a request."""
@@ -52,9 +54,4 @@ def must_be_one_of(expected: str, given: object) -> str:
 
 def fault_at(location: Iterable[int | str], detail: str) -> Fault:
     pointer = "#" + "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in location)
-    # Half a surrogate pair is possible in JSON, but not in an answer.
-    return Fault(pointer=_printable(pointer), detail=_printable(detail))
-
-
-def _printable(text: str) -> str:
-    return text.encode(errors="replace").decode()
+    return Fault(pointer=printable(pointer), detail=printable(detail))

@@ -1,6 +1,7 @@
 """What workers say and hear: ask, tell, heartbeat, release."""
 
 import json
+from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -31,6 +32,12 @@ Value = Annotated[
 MOST_TELLS = 256
 LONGEST_S = 1e10  # three centuries
 DEEPEST = 100
+ALL = "*"  # among the names of an ask: every study, or every objective
+
+
+def matches(wanted: Collection[str], name: str) -> bool:
+    """Whether the names that a worker asks for include this one."""
+    return ALL in wanted or name in wanted
 
 
 def _without_nul(text: object) -> object:

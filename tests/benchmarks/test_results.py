@@ -1,13 +1,9 @@
 """Finished runs survive a kill, and are not run again."""
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import psutil
 import pytest
 
 from benchmarks.paper import results, runner
@@ -129,27 +125,3 @@ def test_the_fingerprint_follows_code_but_not_comments(tmp_path: Path, monkeypat
     assert of("def f():\n    return 1\n") == first
     (tmp_path / "app/simulation/steps.py").write_text("SEARCH = 3\n")
     assert runner.fingerprint() != first
-
-
-KILLED = """
-import os, time
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
-from benchmarks.service.processes import end_with_parent
-
-if __name__ == "__main__":
-    pool = ProcessPoolExecutor(1, get_context("spawn"), end_with_parent)
-    print(pool.submit(os.getpid).result(), flush=True)
-    time.sleep(60)
-"""
-
-
-def test_a_killed_benchmark_leaves_no_worker_behind(tmp_path: Path) -> None:
-    script = tmp_path / "killed.py"
-    script.write_text(KILLED)
-    environment = {**os.environ, "PYTHONPATH": str(runner.ROOT)}
-    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, env=environment) as parent:
-        assert parent.stdout is not None
-        worker = psutil.Process(int(parent.stdout.readline()))
-        parent.kill()
-    worker.wait(timeout=10)  # raises if it is still there

@@ -14,7 +14,7 @@ from counterpoise.cli import app
 from counterpoise.client import Client
 from counterpoise.commands.study import study, watch
 from counterpoise.commands.study.watch import Scene
-from counterpoise.commands.study.watch_panel import bar, panel, span
+from counterpoise.commands.study.watch_panel import bar, panel
 from counterpoise.eta import Eta, eta
 from counterpoise.wire.problems import Problem
 from counterpoise.wire.specification import EXAMPLE
@@ -231,14 +231,6 @@ def test_a_bar_is_never_longer_than_itself_and_hides_nothing() -> None:
     assert bar({}, 0, 10).plain == "╌" * 10
     marks = [(mark.end - mark.start, mark.style) for mark in bar({"done": 999, "failed": 1}, 1000, 10).spans]
     assert marks[:2] == [(9, "green"), (1, "red")]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0, "0 s"), (0.25, "0.2 s"), (119, "119 s"), (120, "2 min"), (7200, "2.0 h"), (864_000, "10.0 days")],
-)
-def test_spans(seconds: float, words: str) -> None:
-    assert span(seconds) == words
 
 
 # workers and jobs

@@ -1,28 +1,19 @@
 """Processes that do not outlive the demo, however it ends."""
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from counterpoise.blas_threads import ONE_BLAS_THREAD
+from counterpoise.child_processes import Guardian
+
 GRACE_S = 10.0
-# Standard input is a pipe from the demo and ends with it, in whatever way. The group is told to end, then ended.
-GUARDIAN = f"""
-import os, signal, sys, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-sys.stdin.read()
-os.killpg(0, signal.SIGTERM)
-time.sleep({GRACE_S})
-os.killpg(0, signal.SIGKILL)
-"""
 # -P: a user's own `app` or `workers` folder must not be taken for ours.
 PYTHON = (sys.executable, "-P")
 COUNTERPOISE = (*PYTHON, "-c", "from counterpoise.cli import main; main()")
-ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 class DemoFailed(Exception):
@@ -78,7 +69,7 @@ class Crew:
             process = subprocess.Popen(  # noqa: S603
                 command,
                 cwd=self.folder,
-                env={**own, **ONE_THREAD, **environment},
+                env={**own, **ONE_BLAS_THREAD, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
@@ -99,13 +90,11 @@ class Crew:
 @contextmanager
 def crew(folder: Path) -> Iterator[Crew]:
     """When the block ends, all have ended."""
-    command = [*PYTHON, "-c", GUARDIAN]
-    guardian = subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0)  # noqa: S603
-    members = Crew(folder, guardian.pid)
+    guardian = Guardian(GRACE_S)
+    members = Crew(folder, guardian.group)
     try:
         yield members
     finally:
-        guardian.stdin.close()  # type: ignore[union-attr]
+        guardian.end_gently()
         members.wait()
-        os.killpg(guardian.pid, signal.SIGKILL)  # the guardian, and whatever a member left behind
-        guardian.wait()
+        guardian.close()

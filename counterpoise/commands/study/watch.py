@@ -20,6 +20,7 @@ from counterpoise.connection import DEFAULT_URL
 from counterpoise.errors import ServerAway
 from counterpoise.eta import Eta, eta
 from counterpoise.wire.views import StudyView, WorkerView
+from counterpoise.wire.work import matches
 
 INTERRUPTED = 130  # as shells have it: what was waited for did not happen
 WORKERS_EVERY_S = 5.0  # there may be many, and they change less
@@ -42,7 +43,7 @@ class Scene:
     @property
     def mine(self) -> list[WorkerView]:
         """The live workers that take jobs of this study."""
-        return [w for w in self.workers if w.alive and ("*" in w.studies or self.study.name in w.studies)]
+        return [w for w in self.workers if w.alive and matches(w.studies, self.study.name)]
 
     def key(self) -> tuple[Any, ...]:
         """What is worth a new line when it changes; an ETA alone is not."""

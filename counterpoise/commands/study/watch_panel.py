@@ -10,7 +10,9 @@ from rich.text import Text
 
 from counterpoise.commands.study.tables import plain_table
 from counterpoise.eta import Eta
+from counterpoise.wire.text import format_span
 from counterpoise.wire.views import StudyView, WorkerView
+from counterpoise.wire.work import matches
 
 if TYPE_CHECKING:
     from counterpoise.commands.study.watch import Scene
@@ -46,7 +48,7 @@ def _progress(scene: "Scene") -> Table:
             table.add_row(Text(each.name), Text(f"with {each.same_run_as}", style="dim"), str(each.done))
             continue
         counts = {what: int(getattr(each, what)) for what, _ in PARTS}
-        able = sum(1 for w in scene.mine if not w.drained and ("*" in w.objectives or each.name in w.objectives))
+        able = sum(1 for w in scene.mine if not w.drained and matches(w.objectives, each.name))
         numbers = (each.done, each.leased, each.ready, each.failed, able)
         table.add_row(Text(each.name), bar(counts, sum(counts.values())), *(str(number) for number in numbers))
     return table
@@ -96,18 +98,8 @@ def _workers(workers: list[WorkerView]) -> str:
 def eta_words(found: Eta) -> str:
     if found.low_s is None or found.high_s is None:
         return f"unknown: {found.unknown}"
-    low, high = span(found.low_s), span(found.high_s)
+    low, high = format_span(found.low_s), format_span(found.high_s)
     return low if low == high else f"{low} to {high}"
-
-
-def span(seconds: float) -> str:
-    if seconds < 1:
-        return f"{seconds:.1f} s" if seconds else "0 s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.1f} days"
 
 
 def line(scene: "Scene") -> str:

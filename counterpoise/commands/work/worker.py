@@ -11,8 +11,6 @@ from counterpoise.commands.work.evaluators import Keep, evaluators_of
 from counterpoise.connection import DEFAULT_URL
 from counterpoise.errors import RequestFailed
 
-ANY = "*"
-
 
 def add_to(app: typer.Typer) -> None:
     app.command()(worker)
@@ -72,6 +70,7 @@ def worker(
     if any_study == bool(study):
         fail("say which studies to work for: --study NAME, or --any-study", WRONG_USAGE)
     from counterpoise.client import Client
+    from counterpoise.wire.work import ALL
     from counterpoise.worker.log import Log
     from counterpoise.worker.loop import Terms
     from counterpoise.worker.run import default_name, work
@@ -79,7 +78,7 @@ def worker(
     evaluators = evaluators_of(objective, command or [], work_dir, keep, executor)
     terms = Terms(
         name=name or default_name(),
-        studies=(ANY,) if any_study else tuple(study or ()),
+        studies=(ALL,) if any_study else tuple(study or ()),
         slots=slots,
         max_jobs=max_jobs,
         until_finished=until_finished,

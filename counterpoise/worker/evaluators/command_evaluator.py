@@ -6,7 +6,6 @@ import re
 import select
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Sequence
@@ -15,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
+from counterpoise.child_processes import END, KILL, supervise
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.work import Failure, Job, ReportedFailure
-from counterpoise.worker.evaluators import command_supervisor as supervisor
 from counterpoise.worker.evaluators.evaluator import Outcome, Running, failed, outcome_of
 from counterpoise.worker.evaluators.job_folder import FILES, STDERR, STDOUT, JobFolder, ResultsUnusable
 
@@ -58,7 +57,14 @@ class CommandEvaluator:
         except OSError as error:
             return Over(failed("infrastructure", f"no folder for the job: {error}"))
         try:
-            process = supervise(folder.fill_in(self._command), folder)
+            process = supervise(
+                folder.fill_in(self._command),
+                stdout=folder.path / STDOUT,
+                stderr=folder.path / STDERR,
+                grace_s=GRACE_S,
+                cwd=folder.path,
+                env=folder.environment(),
+            )
         except (OSError, LookupError) as error:
             folder.remove()
             return Over(failed("infrastructure", f"the command cannot be started: {error}"))
@@ -87,20 +93,6 @@ def _is_file(argument: str) -> bool:
         return False
 
 
-def supervise(command: list[str], folder: JobFolder) -> "subprocess.Popen[bytes]":
-    """Start a command under a supervisor."""
-    interpreter = [sys.executable, "-I", "-S", supervisor.__file__]
-    return subprocess.Popen(  # noqa: S603
-        [*interpreter, str(GRACE_S), str(folder.path / STDOUT), str(folder.path / STDERR), *command],
-        cwd=folder.path,
-        env=folder.environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,  # a Ctrl-C is for the worker
-        bufsize=0,
-    )
-
-
 class CommandRunning:
     """One command under way."""
 
@@ -123,7 +115,7 @@ class CommandRunning:
             if self._outcome is None:
                 self._why = self._why or why
                 with suppress(BrokenPipeError):  # over just now
-                    os.write(self._pipes[0].fileno(), supervisor.AT_ONCE if at_once else supervisor.GENTLY)
+                    os.write(self._pipes[0].fileno(), KILL if at_once else END)
 
     def _is_over(self, timeout_s: float | None) -> bool:
         report = select.poll()

@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from counterpoise.child_processes import Guardian, kill_group
 from counterpoise.wire.work import Job
 from counterpoise.worker.evaluators.evaluator import MESSAGE_TAIL, Outcome, failed, outcome_of
-from counterpoise.worker.evaluators.process_guardian import Guardian, end_group
 
 BOOT = "from counterpoise.worker.evaluators.function_process import main; main()"
 LOOK_S = 1.0  # a process can end while something it started holds its pipes open
@@ -179,7 +179,7 @@ class Child:
                 part = os.read(self._out, 1 << 16)
                 self._answer += part
                 if not part:
-                    end_group(self._process.pid)
+                    kill_group(self._process.pid)
                     self._process.wait()
         line, newline, rest = self._answer.partition(b"\n")
         if newline:
@@ -203,13 +203,13 @@ class Child:
         return not self._ended and self._process.poll() is None
 
     def kill(self) -> None:
-        end_group(self._process.pid)
+        kill_group(self._process.pid)
 
     def end(self) -> None:
         """End it and all that it has started."""
         if self._ended:
             return
-        end_group(self._process.pid)
+        kill_group(self._process.pid)
         self._ended = True
         self._guardian.forget(self._process.pid)
         self._process.wait()
