@@ -15,7 +15,7 @@ from counterpoise.commands.work import worker, workers
 
 app = typer.Typer(
     name="counterpoise",
-    help="Optimisation whose objectives cost very different times.",
+    help="Optimisation whose objectives have very different evaluation costs.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
