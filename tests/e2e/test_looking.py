@@ -55,7 +55,7 @@ def shell(line: str, url: str, database_url: str) -> str:
 @pytest.mark.timeout(900)  # a dozen processes, on a loaded machine
 def test_the_commands_of_the_page(tmp_path: Path) -> None:
     database_url = f"sqlite:///{tmp_path}/wing.db"
-    watch, listing, drain, undrain = printed("Looking closer")
+    watch, listing, drain, undrain = printed("Monitoring")
     assert watch.startswith("counterpoise study watch wing --until finished && ")
     with serving(database_url) as (url, _), Client(url) as client:
         client.create_study(SPEC)
