@@ -1,5 +1,6 @@
 # One image for server, planner, workers and commands: `docker build -t counterpoise .`
-# The base is pinned by its version; where builds must repeat to the byte, pin it by digest (python:3.13-slim-bookworm@sha256:…).
+# The base image is pinned by version. For builds that are reproducible byte for byte, pin it by digest
+# (python:3.13-slim-bookworm@sha256:…).
 ARG PYTHON=3.13
 
 FROM python:${PYTHON}-slim-bookworm AS build
@@ -7,7 +8,7 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_NO_INPUT=1
 WORKDIR /source
 RUN python -m venv --without-pip /opt/counterpoise
 COPY locks/runtime.txt locks/
-# Wheels only: no compiler is needed, and none is there.
+# Wheels only, because the image has no compiler.
 RUN pip --python /opt/counterpoise install --require-hashes --only-binary :all: -r locks/runtime.txt
 COPY pyproject.toml README.md ./
 COPY alembic alembic
@@ -19,7 +20,7 @@ RUN pip --python /opt/counterpoise install --no-deps --no-build-isolation . \
  && find /opt/counterpoise -type d -name tests -prune -exec rm -r {} +
 
 FROM python:${PYTHON}-slim-bookworm
-# /data: SQLite, where there is no PostgreSQL. /spool: results of workers whose server is away.
+# /data: the SQLite file, if PostgreSQL is not used. /spool: results of workers while the server is unavailable.
 RUN useradd --uid 10001 --create-home counterpoise \
  && mkdir /data /spool \
  && chown counterpoise /data /spool
@@ -32,7 +33,7 @@ ENV PATH=/opt/counterpoise/bin:$PATH \
 USER 10001
 WORKDIR /home/counterpoise
 EXPOSE 8000
-# Of `serve`, the default command; whatever else runs in this image switches it off.
+# Checks `serve`, the default command. Disable it for other commands in this image.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/readyz', timeout=4)"]
 ENTRYPOINT ["counterpoise"]

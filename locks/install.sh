@@ -3,11 +3,11 @@
 set -eu
 lock=$1
 
-suitable() {  # a Python that runs, is new enough and can make environments
+suitable() {  # true if this Python runs, is new enough and can create environments
     "$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
 }
 
-# An environment that was interrupted while it was made has no pip; it is made again.
+# If the creation of an environment was interrupted, it has no pip and is created again.
 if [ ! -x .venv/bin/python ] || ! suitable .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
     found=
     for python in python3.14 python3.13 python3.12 python3.11 python3 python; do

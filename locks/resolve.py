@@ -1,4 +1,4 @@
-"""Write the lock files: pinned and hashed for every platform and Python version, without addresses."""
+"""Write the lock files: pinned and hashed for every platform and Python version, without index URLs."""
 
 import subprocess
 import sys
@@ -12,11 +12,11 @@ HERE = Path(__file__).parent
 
 
 def resolve(name: str, *options: str) -> None:
-    command = [sys.executable, "-m", "uv", "pip", "compile", *COMMON, *options, "--group", "build"]
-    whole = [*command, "pyproject.toml", "-o", str(HERE / name)]
-    subprocess.run(whole, check=True, cwd=HERE.parent)  # noqa: S603
+    compile_command = [sys.executable, "-m", "uv", "pip", "compile", *COMMON, *options, "--group", "build"]
+    command = [*compile_command, "pyproject.toml", "-o", str(HERE / name)]
+    subprocess.run(command, check=True, cwd=HERE.parent)  # noqa: S603
 
 
 resolve("runtime.txt", "--extra", "server", "--extra", "demo")
-# The constraint makes both files agree: what is tested is what runs.
+# The constraint gives both files the same versions, so that tests use the versions of the runtime.
 resolve("dev.txt", "--all-extras", "--group", "dev", "--constraints", str(HERE / "runtime.txt"))
