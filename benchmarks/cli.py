@@ -19,6 +19,7 @@ from app.optimizer.strategies.strategy import STRATEGIES
 from app.simulation.pools import Pool
 from benchmarks.paper import comparison, report, runner
 from benchmarks.paper import inspect_run as look_into
+from benchmarks.paper.fingerprint import fingerprint
 from benchmarks.paper.results import Outcome, Settings, Spec
 from benchmarks.problems.catalogue import NAMES, problem
 from benchmarks.service import report as service_report
@@ -248,7 +249,7 @@ def _print(rows: Iterable[Any], as_json: bool, shown: Callable[[], tuple[Any, ..
 
 
 def _warn_about_other_code(outcomes: Iterable[Outcome], file: Path) -> None:
-    code = runner.fingerprint()
+    code = fingerprint()
     others = sum(outcome.code != code for outcome in outcomes)
     if others:
         typer.echo(

@@ -1,15 +1,15 @@
-"""One step of the optimiser: fit, search, select. Each part is public, so that a caller can time it."""
+"""One step of the optimiser: fit the models, search on them, select points of the final population."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.fit_models import Map, Models, fit_models
-from app.optimizer.models.kriging import Kriging
+from app.optimizer.models.fit_models import FrozenModels, Map, Models, fit_models
 from app.optimizer.models.surrogate import Truth
 from app.optimizer.problem import Problem
-from app.optimizer.proposal.records import Proposal
+from app.optimizer.proposal.proposal import Proposal, Timings
 from app.optimizer.proposal.selection import select
 from app.optimizer.search.design import latin
 from app.optimizer.search.genetic_algorithm import minimise
@@ -18,9 +18,11 @@ from app.optimizer.search.rvea import adapt, evolve
 from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.strategy import Strategy
 
-__all__ = ["fit_models", "propose", "search", "select"]
-
 SMALLEST_START = 20  # with fewer complete samples than this, the search also starts from a Latin hypercube
+
+
+def no_clock() -> float:
+    return 0.0
 
 
 def propose(
@@ -31,15 +33,23 @@ def propose(
     *,
     fit: Map = map,
     truth: Mapping[int, Truth] | None = None,
-    frozen: Sequence[Kriging | None] = (),
+    frozen: FrozenModels = (),
+    clock: Callable[[], float] = no_clock,
 ) -> Proposal:
-    """What to evaluate next: a pure function of its arguments and of the generator's state.
+    """The points to evaluate next: a pure function of the arguments and of the generator's state.
 
-    Neither the order of rows nor the `fit` map nor `frozen` (models kept from an earlier step) changes the result.
+    `fit`: maps fits over objectives, in parallel if it is an executor's. `truth`: the cheap objectives themselves, for
+    strategies that call them. `frozen`: an earlier proposal's `models.frozen`. `clock`: measures `Proposal.timings`.
+    Neither the order of rows nor `fit`, `frozen` or `clock` changes the points.
     """
+    started = clock()
     models = fit_models(problem, snapshot, strategy, rng, fit=fit, truth=truth, frozen=frozen)
+    fitted = clock()
     population = search(problem, strategy, models, rng)
-    return select(problem, snapshot, strategy, models, population, rng)
+    searched = clock()
+    proposal = select(problem, snapshot, strategy, models, population, rng)
+    timings = Timings(fitted - started, searched - fitted, clock() - searched)
+    return replace(proposal, timings=timings)
 
 
 def search(problem: Problem, strategy: Strategy, models: Models, rng: np.random.Generator) -> Floats:

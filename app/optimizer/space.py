@@ -7,7 +7,7 @@ so that on a linear scale k = low + floor(u (high - low + 1)); its code is the c
 import numpy as np
 
 from app.optimizer.arrays import Floats
-from app.optimizer.problem import Objective, Variable
+from app.optimizer.problem import Variable
 
 
 def encode(variables: tuple[Variable, ...], X: Floats) -> Floats:
@@ -43,20 +43,6 @@ def snap(variables: tuple[Variable, ...], U: Floats) -> Floats:
 def integers(variables: tuple[Variable, ...]) -> list[int]:
     """Which columns are integers."""
     return [k for k, variable in enumerate(variables) if variable.kind == "int"]
-
-
-def to_minimised(objectives: tuple[Objective, ...], F: Floats) -> Floats:
-    """Values in the user's directions, (n, m), as values to be minimised."""
-    return np.asarray(F, dtype=np.float64) * _signs(objectives)
-
-
-def to_user(objectives: tuple[Objective, ...], F: Floats) -> Floats:
-    """Values to be minimised, (n, m), in the user's directions."""
-    return np.asarray(F, dtype=np.float64) * _signs(objectives)
-
-
-def _signs(objectives: tuple[Objective, ...]) -> Floats:
-    return np.array([-1.0 if objective.direction == "maximize" else 1.0 for objective in objectives])
 
 
 def _warp(variable: Variable, x: Floats) -> Floats:

@@ -12,19 +12,22 @@ from numpy.typing import NDArray
 
 from app.domain.stepping import Finish, Generation, Nothing, Pointless, Progress, Step, Stream, due, supersedes
 from app.optimizer.arrays import Ints
+from app.optimizer.models.fit_models import FrozenModels
 from app.optimizer.problem import Problem
+from app.optimizer.propose import propose
+from app.optimizer.random_streams import NO_OBJECTIVE, generator
 from app.optimizer.search.design import initial_design
 from app.optimizer.search.genetic_algorithm import next_generation
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.strategies.strategy import Strategy
 from app.simulation.pools import Floor, Job, Pool
 from app.simulation.samples import Samples
-from app.simulation.steps import DESIGN, SEARCH, STREAM, Frozen, generator, take_step, thetas
+from counterpoise.wire.codes import StepKind
 
 Array = NDArray[np.float64]
 Evaluate = Callable[[Array, int], float]  # a point of the unit cube (d,) and an objective's number -> minimised value
 Score = Callable[[Array], float]  # of the complete samples' values, (n, m)
-WORKERS = 3  # kind of generator: durations and failures
+POOL_STREAM = (3, 0, 0)  # with the seed: durations and failures; no step draws random numbers from it
 BATCH = 3  # u
 
 
@@ -55,7 +58,7 @@ def simulate(
     """One pool per objective; where the problem's ratios are all 1, every worker waits for the slowest objective."""
     if len(pools) != problem.m:
         raise ValueError(f"the problem has {problem.m} objectives, there are {len(pools)} pools")
-    floor = Floor(pools, generator(seed, WORKERS, 0, 0))
+    floor = Floor(pools, np.random.default_rng([seed, *POOL_STREAM]))
     return Study(problem, evaluate, score, strategy, floor, seed, min(n, budget), budget, batch).run()
 
 
@@ -76,7 +79,7 @@ class Study:
     generations: dict[int, int] = field(init=False)  # the last one of each stream that has not ended
     frozen: list[list[int]] = field(init=False)  # samples of each frozen data set
     told_in: dict[tuple[int, int], int] = field(default_factory=dict)  # (sample, objective): the step at that time
-    models: Frozen = ()
+    models: FrozenModels = ()
     theta: tuple[Array | None, ...] = ()
     frozen_theta: tuple[Array | None, ...] = ()
     history: list[tuple[float, float]] = field(default_factory=list)
@@ -87,7 +90,7 @@ class Study:
         self.frozen = [[] for _ in range(self.problem.m)]
 
     def run(self) -> Report:
-        design = initial_design(self.problem, self.n, generator(self.seed, DESIGN, 0, 0))
+        design = initial_design(self.problem, self.n, generator(self.seed, StepKind.INITIAL, NO_OBJECTIVE, 0))
         self._plan(design, range(self.problem.m), full=True)
         while not self.finished and (job := self.floor.finish()):
             if job.state != "ready":
@@ -141,7 +144,7 @@ class Study:
             self.samples.data(told, j),
             np.array(told),
             size,
-            generator(self.seed, STREAM, j + 1, number),
+            generator(self.seed, StepKind.STREAM, j, number),
             self.samples.points(self.samples.asked(j)),
         )
         self._plan(X, [j], full=False)
@@ -153,9 +156,11 @@ class Study:
         self._score()
         if self.step == 0:
             self.frozen = [self.samples.told(j) if j in self.problem.cheap else [] for j in range(self.problem.m)]
-        rng = generator(self.seed, SEARCH, 0, number)
-        proposal, self.models = take_step(self.problem, self._snapshot(number, size), self.strategy, rng, self.models)
-        self.theta, self.frozen_theta = thetas(proposal)
+        rng = generator(self.seed, StepKind.SEARCH, NO_OBJECTIVE, number)
+        snapshot = self._snapshot(number, size)
+        proposal = propose(self.problem, snapshot, self.strategy, rng, frozen=self.models)
+        self.models = proposal.models.frozen
+        self.theta, self.frozen_theta = proposal.theta, proposal.frozen_theta
         self.step = number
         self.finished = len(proposal.full) == 0  # there is no new point, nor will there be
         self._plan(proposal.full, range(self.problem.m), full=True)

@@ -12,14 +12,15 @@ import numpy as np
 from rich.table import Table
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.fit_models import Models
-from app.optimizer.proposal.records import Proposal
-from app.optimizer.propose import fit_models, search, select
+from app.optimizer.models.fit_models import FrozenModels
+from app.optimizer.proposal.proposal import Proposal
+from app.optimizer.propose import propose
+from app.optimizer.random_streams import NO_OBJECTIVE, generator
 from app.optimizer.snapshot import Snapshot
-from app.simulation.steps import SEARCH, Frozen, generator
 from benchmarks.paper.protocol import begin, choose, tell, truths
 from benchmarks.paper.results import Spec
 from benchmarks.problems.catalogue import Instance, problem
+from counterpoise.wire.codes import StepKind
 
 Row = dict[str, Any]
 
@@ -29,25 +30,22 @@ def look(spec: Spec, every: int = 10, progress: Callable[[int], None] = lambda _
     instance, strategy = problem(spec.problem, spec.m), choose(spec.strategy, spec.settings)
     declared, snapshot = begin(instance, spec.rc, spec.seed, spec.budget)
     truth = truths(instance, declared)
-    frozen: Frozen = ()
+    frozen: FrozenModels = ()
     rows = []
     while len(snapshot.X) < spec.budget:
-        rng = generator(spec.seed, SEARCH, 0, snapshot.step)
-        models = fit_models(declared, snapshot, strategy, rng, truth=truth, frozen=frozen)
-        population = search(declared, strategy, models, rng)
-        proposal = select(declared, snapshot, strategy, models, population, rng)
+        rng = generator(spec.seed, StepKind.SEARCH, NO_OBJECTIVE, snapshot.step)
+        proposal = propose(declared, snapshot, strategy, rng, truth=truth, frozen=frozen)
         after = tell(instance, snapshot, proposal)
         if snapshot.step == 1 or snapshot.step % every == 0 or len(after.X) == spec.budget:
-            rows.append(_seen(instance, snapshot, models, population, proposal, after))
-        frozen = tuple(surrogate.frozen for surrogate in models.surrogates)
+            rows.append(_seen(instance, snapshot, proposal, after))
+        frozen = proposal.models.frozen
         progress(len(after.X) - len(snapshot.X))
         snapshot = after
     return rows
 
 
-def _seen(
-    instance: Instance, snapshot: Snapshot, models: Models, X: Floats, proposal: Proposal, after: Snapshot
-) -> Row:
+def _seen(instance: Instance, snapshot: Snapshot, proposal: Proposal, after: Snapshot) -> Row:
+    models, X = proposal.models, proposal.population
     mu, v = models.means_and_variances(X)  # (N, m), (N, m)
     F = instance.evaluate(X)  # (N, m)
     reports, diagnostics = proposal.diagnostics.models, proposal.diagnostics

@@ -11,19 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.domain.stepping import LAMBDA
+from app.optimizer.models.fit_models import FrozenModels
 from app.optimizer.models.surrogate import Truth
 from app.optimizer.problem import Problem
-from app.optimizer.proposal.records import Proposal
+from app.optimizer.proposal.proposal import Proposal
+from app.optimizer.propose import propose
+from app.optimizer.random_streams import NO_OBJECTIVE, generator
 from app.optimizer.search.design import initial_design
 from app.optimizer.search.genetic_algorithm import next_generation
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.strategies.strategy import STRATEGIES, Strategy
-from app.simulation.steps import DESIGN, SEARCH, STREAM, Frozen, generator, take_step, thetas
 from benchmarks.paper.results import Outcome, Settings, Spec
 from benchmarks.problems.catalogue import Instance, problem
+from counterpoise.wire.codes import StepKind
 
 Array = NDArray[np.float64]
 BATCH = 3  # u
+# The runs on file were made with stream j seeded as the service seeds that of objective j - 1. Without this shift every
+# stream, and so every result, is another one.
+STREAM_SHIFT = -1
 
 
 def run(spec: Spec, code: str = "") -> Outcome:
@@ -46,12 +52,13 @@ def optimise(
     """All values of full samples (budget, m), and the CPU time of every step."""
     declared, snapshot = begin(instance, rc, seed, budget)
     truth = truths(instance, declared)
-    frozen: Frozen = ()
+    frozen: FrozenModels = ()
     seconds = []
     while len(snapshot.X) < budget:
-        rng = generator(seed, SEARCH, 0, snapshot.step)
+        rng = generator(seed, StepKind.SEARCH, NO_OBJECTIVE, snapshot.step)
         before = process_time()
-        proposal, frozen = take_step(declared, snapshot, strategy, rng, frozen, truth)
+        proposal = propose(declared, snapshot, strategy, rng, truth=truth, frozen=frozen)
+        frozen = proposal.models.frozen
         seconds.append(process_time() - before)
         snapshot = tell(instance, snapshot, proposal)
     return snapshot.F, seconds
@@ -60,7 +67,7 @@ def optimise(
 def begin(instance: Instance, rc: int, seed: int, budget: int = 300) -> tuple[Problem, Snapshot]:
     """r = (r_c, …, r_c, 1); the design and the streams are evaluated."""
     declared = instance.declare((*[float(rc)] * (instance.m - 1), 1.0))
-    X = initial_design(declared, min(instance.n, budget), generator(seed, DESIGN, 0, 0))  # (n, d)
+    X = initial_design(declared, min(instance.n, budget), generator(seed, StepKind.INITIAL, NO_OBJECTIVE, 0))  # (n, d)
     F = instance.evaluate(X)  # (n, m)
     frozen = _streams(instance, declared, X, F, seed)
     return declared, Snapshot(1, len(X), budget, min(BATCH, budget - len(X)), X, F, frozen=frozen)
@@ -74,7 +81,6 @@ def tell(instance: Instance, snapshot: Snapshot, proposal: Proposal) -> Snapshot
         old = snapshot.extra[j]
         extra.append(Data(np.vstack([old.X, new]), np.append(old.y, instance.evaluate(new)[:, j])))
         steps.append(np.append(snapshot.extra_steps[j], np.full(len(new), snapshot.step)))
-    theta, frozen_theta = thetas(proposal)
     return replace(
         snapshot,
         step=snapshot.step + 1,
@@ -84,8 +90,8 @@ def tell(instance: Instance, snapshot: Snapshot, proposal: Proposal) -> Snapshot
         F=F,
         extra=tuple(extra),
         extra_steps=tuple(steps),
-        theta=theta,
-        frozen_theta=frozen_theta,
+        theta=proposal.theta,
+        frozen_theta=proposal.frozen_theta,
     )
 
 
@@ -96,7 +102,7 @@ def _streams(instance: Instance, declared: Problem, X: Array, F: Array, seed: in
         data, number = Data(X, F[:, j]), 1
         total = len(X) * int(declared.ratios[j])
         while len(data) < total:
-            rng = generator(seed, STREAM, j, number)
+            rng = generator(seed, StepKind.STREAM, j + STREAM_SHIFT, number)
             size = min(LAMBDA, total - len(data))
             children = next_generation(declared, data, np.arange(len(data)), size, rng, data.X)
             data = Data(np.vstack([data.X, children]), np.append(data.y, instance.evaluate(children)[:, j]))

@@ -1,7 +1,5 @@
 """Many runs: those already on file are kept, the others are spread over processes with one BLAS thread each."""
 
-import ast
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -9,31 +7,11 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.paper import results
+from benchmarks.paper.fingerprint import fingerprint
 from benchmarks.paper.protocol import run
 from benchmarks.paper.results import Outcome, Spec
 from counterpoise.blas_threads import ONE_BLAS_THREAD
 from counterpoise.child_processes import end_with_parent
-
-ROOT = Path(__file__).parents[2]
-SOURCES = tuple(f"benchmarks/{name}.py" for name in ("dtlz", "wfg", "fronts", "problems", "protocol"))
-SOURCES += ("app/simulation/steps.py",)  # and all of app/optimizer
-
-
-def fingerprint() -> str:
-    """Changes whenever code changes that can change a result; comments and docstrings do not count."""
-    sources = [*(ROOT / "app/optimizer").glob("*.py"), *(ROOT / name for name in SOURCES)]
-    digest = hashlib.sha256()
-    for source in sorted(sources):
-        digest.update(source.name.encode() + _code(source.read_text()).encode())
-    return digest.hexdigest()[:12]
-
-
-def _code(source: str) -> str:
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
-            node.body = node.body[1:]
-    return ast.dump(tree)
 
 
 def run_all(

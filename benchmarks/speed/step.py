@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from statistics import median
 from time import process_time
 from typing import Any, Self
@@ -15,19 +15,20 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import threadpool_limits
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.fit_models import Models
-from app.optimizer.models.fitting import FitTask, thin
+from app.optimizer.models.fit_models import FrozenModels
+from app.optimizer.models.fit_task import FitTask, thin
 from app.optimizer.models.kriging import BOUNDS, START, Kriging, standardise
 from app.optimizer.models.likelihood import EPS
 from app.optimizer.problem import Problem
-from app.optimizer.proposal.records import Proposal
-from app.optimizer.propose import fit_models, search, select
+from app.optimizer.proposal.proposal import Proposal
+from app.optimizer.propose import propose
+from app.optimizer.random_streams import NO_OBJECTIVE, generator
 from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.strategy import Strategy
-from app.simulation.steps import SEARCH, Frozen, generator
 from benchmarks.paper.protocol import begin, choose, tell
 from benchmarks.paper.results import Settings
 from benchmarks.problems.catalogue import problem
+from counterpoise.wire.codes import StepKind
 
 Row = dict[str, Any]
 PARTS = ("fit", "search", "select")
@@ -57,32 +58,23 @@ def _measure(name: str, m: int, steps: int, seed: int, peer: bool) -> Row:
     ours = choose("sbp-bo", Settings())
     theirs = replace(ours, fit=fit_with_scikit_learn)
     declared, snapshot = begin(instance, 5, seed)
-    first, models, proposal = timed_step(declared, snapshot, ours, seed, ())
-    frozen = tuple(surrogate.frozen for surrogate in models.surrogates)
+    proposal = timed_step(declared, snapshot, ours, seed, ())
+    first, frozen = asdict(proposal.timings), proposal.models.frozen
     peers = _peers(snapshot, frozen) if peer else ()
     own, other = [], []
     for _ in range(steps):
         snapshot = tell(instance, snapshot, proposal)
-        times, _, proposal = timed_step(declared, snapshot, ours, seed, frozen)
-        own.append(times)
+        proposal = timed_step(declared, snapshot, ours, seed, frozen)
+        own.append(asdict(proposal.timings))
         if peer:
-            other.append(timed_step(declared, snapshot, theirs, seed, peers)[0])
+            other.append(asdict(timed_step(declared, snapshot, theirs, seed, peers).timings))
     row = {"first_s": sum(first.values()), **_medians(own, "")}
     return row | (_ratios(row, _medians(other, "peer_")) if peer else {})
 
 
-def timed_step(
-    declared: Problem, snapshot: Snapshot, strategy: Strategy, seed: int, frozen: Frozen
-) -> tuple[dict[str, float], Models, Proposal]:
-    rng = generator(seed, SEARCH, 0, snapshot.step)
-    marks = [process_time()]
-    models = fit_models(declared, snapshot, strategy, rng, frozen=frozen)
-    marks.append(process_time())
-    population = search(declared, strategy, models, rng)
-    marks.append(process_time())
-    proposal = select(declared, snapshot, strategy, models, population, rng)
-    marks.append(process_time())
-    return dict(zip(PARTS, np.diff(marks).tolist(), strict=True)), models, proposal
+def timed_step(declared: Problem, snapshot: Snapshot, strategy: Strategy, seed: int, frozen: FrozenModels) -> Proposal:
+    rng = generator(seed, StepKind.SEARCH, NO_OBJECTIVE, snapshot.step)
+    return propose(declared, snapshot, strategy, rng, frozen=frozen, clock=process_time)
 
 
 class ScikitLearn(Kriging):
@@ -122,7 +114,7 @@ def fit_with_scikit_learn(task: FitTask) -> Kriging:
     return ScikitLearn(theta0=task.theta, optimize=not task.frozen).fit(data.X, data.y)
 
 
-def _peers(snapshot: Snapshot, frozen: Frozen) -> Frozen:
+def _peers(snapshot: Snapshot, frozen: FrozenModels) -> FrozenModels:
     """Scikit-learn's frozen models with our hyperparameters: fitting them is part of no later step."""
     tasks = [
         None if model is None or data is None else FitTask(data, model.theta_, frozen=True)

@@ -10,12 +10,14 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from app.optimizer.models.surrogate import Surrogate
-from app.simulation.steps import SEARCH, generator, take_step
+from app.optimizer.propose import propose
+from app.optimizer.random_streams import NO_OBJECTIVE, generator
 from benchmarks.cli import bench
 from benchmarks.paper import inspect_run as look
 from benchmarks.paper.protocol import begin, choose, run, tell
 from benchmarks.paper.results import Settings, Spec
 from benchmarks.problems.catalogue import problem
+from counterpoise.wire.codes import StepKind
 
 SPEC = Spec("dtlz2", 3, 5, "sbp-bo", 0, budget=115)
 
@@ -37,12 +39,14 @@ def test_a_look_takes_the_same_steps_as_the_run_and_shows_the_first_and_the_last
 def test_what_was_predicted_is_compared_with_what_is_true() -> None:
     instance = problem("dtlz2", 3)
     declared, before = begin(instance, 5, 0, budget=112)
-    proposal, _ = take_step(declared, before, choose("sbp-bo", Settings()), generator(0, SEARCH, 0, 1), ())
+    rng = generator(0, StepKind.SEARCH, NO_OBJECTIVE, 1)
+    proposal = propose(declared, before, choose("sbp-bo", Settings()), rng)
     X = np.random.default_rng(0).random((4, 10))
     off = np.array([[1.0, 0.0, -5.0], [3.0, 0.0, -5.0], [-1.0, 0.0, -5.0], [-1.0, 0.0, 5.0]])
     models = Mock(spread=np.array([2.0, 0.0, 10.0]), surrogates=[Surrogate()] * 3)
     models.means_and_variances.return_value = (instance.evaluate(X) + off, np.ones((4, 3)))
-    row = look._seen(instance, before, models, X, proposal, tell(instance, before, proposal))
+    proposal = replace(proposal, models=models, population=X)
+    row = look._seen(instance, before, proposal, tell(instance, before, proposal))
     assert row["within"] == [0.75, 1.0, 0.0]
     np.testing.assert_allclose(row["error"], [np.sqrt(12 / 4) / 2, 0.0, 0.5])
     assert row["frozen_error"] == row["model_error"] == [None] * 3

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from app.optimizer.propose import propose
-from app.simulation.steps import SEARCH, generator, take_step
+from app.optimizer.random_streams import NO_OBJECTIVE, generator
 from benchmarks.paper import protocol
 from benchmarks.paper.protocol import begin, choose, optimise, tell
 from benchmarks.paper.results import Settings, Spec
 from benchmarks.problems.catalogue import problem
+from counterpoise.wire.codes import StepKind
 
 DTLZ2 = problem("dtlz2", 3)
 PAPER = choose("sbp-bo", Settings())
@@ -42,10 +43,10 @@ def test_every_generation_of_a_stream_descends_from_the_one_before() -> None:
 
 def test_a_step_asks_for_u_full_and_u_times_r_minus_1_cheap_samples_and_is_told_all() -> None:
     declared, first = begin(DTLZ2, 5, seed=0, budget=111)
-    proposal, frozen = take_step(declared, first, PAPER, generator(0, SEARCH, 0, 1), ())
+    proposal = propose(declared, first, PAPER, generator(0, StepKind.SEARCH, NO_OBJECTIVE, 1))
     assert len(proposal.full) == 2  # what is left
     assert [len(X) for X in proposal.cheap] == [8, 8, 0]
-    assert [model is None for model in frozen] == [False, False, True]
+    assert [model is None for model in proposal.models.frozen] == [False, False, True]
     second = tell(DTLZ2, first, proposal)
     assert (second.step, second.settled, second.batch) == (2, 111, 0)
     np.testing.assert_allclose(second.F[-2:], DTLZ2.evaluate(proposal.full))
@@ -55,12 +56,15 @@ def test_a_step_asks_for_u_full_and_u_times_r_minus_1_cheap_samples_and_is_told_
     assert second.frozen_theta[2] is None
 
 
-def test_a_step_by_its_parts_is_propose() -> None:
+def test_frozen_models_of_the_step_before_do_not_change_a_step() -> None:
     declared, first = begin(DTLZ2, 5, seed=1)
-    one, frozen = take_step(declared, first, PAPER, generator(1, SEARCH, 0, 1), ())
-    second = tell(DTLZ2, first, one)
-    two, _ = take_step(declared, second, PAPER, generator(1, SEARCH, 0, 2), frozen)
-    np.testing.assert_array_equal(two.full, propose(declared, second, PAPER, generator(1, SEARCH, 0, 2)).full)
+    before = propose(declared, first, PAPER, generator(1, StepKind.SEARCH, NO_OBJECTIVE, 1))
+    second = tell(DTLZ2, first, before)
+    kept, fitted = (
+        propose(declared, second, PAPER, generator(1, StepKind.SEARCH, NO_OBJECTIVE, 2), frozen=frozen)
+        for frozen in (before.models.frozen, ())
+    )
+    np.testing.assert_array_equal(kept.full, fitted.full)
 
 
 @pytest.mark.parametrize("strategy", ["sbp-bo", "sbp-nogpc"])

@@ -107,21 +107,3 @@ def test_every_instance_comes_once_before_any_comes_twice(monkeypatch: pytest.Mo
     specs = [replace(SPEC, m=m, seed=seed) for m in (3, 10) for seed in (0, 1)]
     runner.run_all(specs, tmp_path / "runs.jsonl", 1, report=lambda _: None)
     assert order == [(0, 10), (0, 3), (1, 10), (1, 3)]
-
-
-def test_the_fingerprint_follows_code_but_not_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("app/optimizer/search/rvea.py", *runner.SOURCES):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("")
-    monkeypatch.setattr(runner, "ROOT", tmp_path)
-
-    def of(text: str) -> str:
-        (tmp_path / "app" / "optimizer" / "rvea.py").write_text(text)
-        return runner.fingerprint()
-
-    first = of('def f():\n    """Says."""\n    return 1\n')
-    assert of('def f():\n    """Says more."""\n    return 1  # why\n') == first
-    assert of("def f():\n    return 2\n") != first
-    assert of("def f():\n    return 1\n") == first
-    (tmp_path / "app/simulation/steps.py").write_text("SEARCH = 3\n")
-    assert runner.fingerprint() != first

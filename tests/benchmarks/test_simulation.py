@@ -9,10 +9,10 @@ import pytest
 
 from app.domain.stepping import Decision, Progress, due
 from app.optimizer.problem import Objective, Problem, Variable
+from app.optimizer.propose import propose
 from app.optimizer.snapshot import Snapshot
 from app.simulation import study as simulation
 from app.simulation.pools import Floor, Job, Pool
-from app.simulation.steps import take_step
 from benchmarks.paper import comparison
 from benchmarks.paper.protocol import choose
 from benchmarks.paper.results import Settings
@@ -68,11 +68,11 @@ def test_the_same_seed_gives_the_same_study() -> None:
 def test_failures_cost_budget_and_leave_partial_values(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Snapshot] = []
 
-    def spy(problem, snapshot, *rest):  # type: ignore[no-untyped-def]
+    def spy(problem, snapshot, *rest, **options):  # type: ignore[no-untyped-def]
         seen.append(snapshot)
-        return take_step(problem, snapshot, *rest)
+        return propose(problem, snapshot, *rest, **options)
 
-    monkeypatch.setattr(simulation, "take_step", spy)
+    monkeypatch.setattr(simulation, "propose", spy)
     pools = (Pool(1.0, 3, failure=0.7), Pool(1.0, 3), Pool(5.0, 3, jitter=0.2))
     report = simulate(DTLZ2, pools, STRATEGY, 0, n=20, budget=26)
     assert report.failed > 0
@@ -90,15 +90,15 @@ def test_a_slow_cheap_pool_has_its_old_jobs_superseded(monkeypatch: pytest.Monke
     seen: list[Snapshot] = []
     start = simulation.Study.run
 
-    def spy(problem, snapshot, *rest):  # type: ignore[no-untyped-def]
+    def spy(problem, snapshot, *rest, **options):  # type: ignore[no-untyped-def]
         seen.append(snapshot)
-        return take_step(problem, snapshot, *rest)
+        return propose(problem, snapshot, *rest, **options)
 
     def run(study: simulation.Study) -> simulation.Report:
         studies.append(study)
         return start(study)
 
-    monkeypatch.setattr(simulation, "take_step", spy)
+    monkeypatch.setattr(simulation, "propose", spy)
     monkeypatch.setattr(simulation.Study, "run", run)
     simulate(DTLZ2, (Pool(1.0, 1), Pool(1.0, 3), Pool(5.0, 3)), STRATEGY, 0, n=15, budget=24)
     (study,) = studies

@@ -3,8 +3,8 @@ import pickle
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from app.optimizer.models import fitting
-from app.optimizer.models.fitting import FitTask, fit_frozen, fit_task, spread_over_values, thin
+from app.optimizer.models import fit_task as fitting
+from app.optimizer.models.fit_task import FitTask, fit_frozen, fit_task, spread_over_values, thin
 from app.optimizer.models.kriging import Kriging
 from app.optimizer.snapshot import Data
 

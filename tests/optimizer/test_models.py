@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from app.optimizer.models.fit_models import fit_models, report
-from app.optimizer.models.fitting import FitTask, fit_frozen
+from app.optimizer.models.fit_models import fit_models
+from app.optimizer.models.fit_task import FitTask, fit_frozen
 from app.optimizer.models.kriging import Kriging
+from app.optimizer.models.model_report import report_on
 from app.optimizer.problem import Problem
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.strategies.strategy import STRATEGIES
@@ -45,7 +46,7 @@ def test_the_reported_theta_of_a_frozen_model_is_the_one_it_was_given() -> None:
         rng = np.random.default_rng(seed)
         X = rng.random((30, 3))
         model = fit_frozen(Data(X, np.sin(3 * X).sum(axis=1)), rng.random(3))
-        told = report(model, model)
+        told = report_on(model, model)
         assert told is not None
         assert_array_equal(told.frozen_theta, model.theta0)
         differing += not np.array_equal(model.theta_, np.asarray(model.theta0))

@@ -17,12 +17,12 @@ from scipy.spatial.distance import cdist, pdist
 
 from app.optimizer.arrays import Floats
 from app.optimizer.models.fit_models import fit_models
-from app.optimizer.models.fitting import FitTask
+from app.optimizer.models.fit_task import FitTask
 from app.optimizer.models.kriging import Kriging
 from app.optimizer.problem import Problem
-from app.optimizer.proposal.records import Proposal
-from app.optimizer.proposal.selection import extra_count, known_points
-from app.optimizer.propose import propose, search, select
+from app.optimizer.proposal.proposal import Proposal
+from app.optimizer.proposal.selection import extra_count, known_points, select
+from app.optimizer.propose import propose, search
 from app.optimizer.search.design import initial_design
 from app.optimizer.search.reference_vectors import reference_vectors
 from app.optimizer.snapshot import Data, Snapshot

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from app.optimizer.problem import Objective, Variable
-from app.optimizer.space import decode, encode, snap, to_minimised, to_user
+from app.optimizer.problem import Variable
+from app.optimizer.space import decode, encode, snap
 
 FLOAT, LOG = Variable("x", -2.0, 6.0), Variable("y", 1e-3, 10.0, scale="log")
 INT, LOG_INT = Variable("k", 3, 6, "int"), Variable("n", 1, 8, "int", "log")
@@ -90,9 +90,3 @@ def test_snap_ends_inside_the_cube(u: list[float]) -> None:
     U = snap((FLOAT, LOG, INT, LOG_INT), np.array([u]))
     assert ((U >= 0.0) & (U <= 1.0)).all()
     assert U[0, 2] in (0.125, 0.375, 0.625, 0.875)
-
-
-def test_maximise_is_negation_both_ways() -> None:
-    objectives = (Objective("cost"), Objective("gain", "maximize"))
-    assert_array_equal(to_minimised(objectives, np.array([[1.0, 2.0]])), [[1.0, -2.0]])
-    assert_array_equal(to_user(objectives, np.array([[1.0, -2.0]])), [[1.0, 2.0]])

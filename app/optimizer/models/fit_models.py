@@ -12,15 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.fitting import FitTask
+from app.optimizer.models.fit_task import FitTask
 from app.optimizer.models.kriging import Kriging, is_constant
+from app.optimizer.models.model_report import ModelReport, report_on
 from app.optimizer.models.surrogate import Surrogate, Truth
 from app.optimizer.models.training_data import Archive, TrainingSet, choose_full
 from app.optimizer.problem import Problem
-from app.optimizer.proposal.records import ModelReport
 from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.strategy import Strategy
 
+FrozenModels = Sequence[Kriging | None]  # one per objective, or empty
 # Like the builtin map; an executor's map fits objectives in parallel, with the same result.
 Map = Callable[[Callable[[FitTask], Kriging], Iterable[FitTask]], Iterable[Kriging]]
 
@@ -33,6 +34,11 @@ class Models:
     spread: Floats  # (m,)
     surrogates: tuple[Surrogate, ...]
     reports: tuple[ModelReport | None, ...]
+
+    @property
+    def frozen(self) -> tuple[Kriging | None, ...]:
+        """The frozen models, which never change: the next step can reuse them."""
+        return tuple(surrogate.frozen for surrogate in self.surrogates)
 
     def means(self, X: Floats) -> Floats:
         return np.stack([surrogate.mean(X) for surrogate in self.surrogates], axis=1)  # (N, m)
@@ -50,7 +56,7 @@ def fit_models(
     *,
     fit: Map = map,
     truth: Mapping[int, Truth] | None = None,
-    frozen: Sequence[Kriging | None] = (),
+    frozen: FrozenModels = (),
 ) -> Models:
     """`truth`: the cheap objectives themselves, by number, where the strategy calls them. `frozen`: the frozen models
     of an earlier step, if they are still at hand; they are the same as if fitted again."""
@@ -79,7 +85,7 @@ def _surrogates(
     strategy: Strategy,
     fit: Map,
     truth: Mapping[int, Truth],
-    known: Sequence[Kriging | None],
+    known: FrozenModels,
 ) -> tuple[tuple[Surrogate, ...], tuple[ModelReport | None, ...]]:
     tasks: dict[tuple[int, bool], FitTask] = {}  # by objective, and whether for the frozen member
     for i, chosen in enumerate(sets):
@@ -94,7 +100,7 @@ def _surrogates(
     for i, chosen in enumerate(sets):
         model = fitted.get((i, False))
         frozen = None if chosen.frozen is None else known[i] or fitted.get((i, True))
-        reports.append(report(model, frozen))
+        reports.append(report_on(model, frozen))
         model, frozen = _without_constant(model, frozen)
         function = truth[i] if chosen.truth else None
         surrogates.append(Surrogate(_believing(model, snapshot.pending[i]), frozen, function))
@@ -136,21 +142,3 @@ def _bounds(column: Floats, chosen: TrainingSet) -> tuple[float, float]:
             return float(values.min()), float(values.max())
     lowest = float(known[0].min()) if known else 0.0
     return lowest, lowest
-
-
-def report(model: Kriging | None, frozen: Kriging | None) -> ModelReport | None:
-    if model is None:
-        return None
-    y = np.asarray(model.y_)[model.rows_]
-    mean, std = model.leave_one_out()
-    total = float(np.sum((y - y.mean()) ** 2))
-    usable = len(y) > 1 and total > 0.0 and bool(np.isfinite(mean).all())
-    return ModelReport(
-        size=len(y),
-        theta=tuple(float(each) for each in model.theta_),
-        log_likelihood=float(model.log_likelihood_),
-        skill=1.0 - float(np.sum((y - mean) ** 2)) / total if usable else None,
-        calibration=float(np.mean(np.abs(y - mean) <= 2.0 * std)) if usable else None,
-        # As given to the model, not as it reads them back: the next step must begin with the same bits.
-        frozen_theta=None if frozen is None else tuple(float(each) for each in np.asarray(frozen.theta0)),
-    )

@@ -15,7 +15,7 @@ from app.optimizer.arrays import Floats, Ints
 from app.optimizer.models.fit_models import Models
 from app.optimizer.problem import Problem, Variable
 from app.optimizer.proposal.acquisition import adaptive, to_unit_range, variance_weight
-from app.optimizer.proposal.records import Diagnostics, Proposal, Source
+from app.optimizer.proposal.proposal import Diagnostics, Proposal, Source
 from app.optimizer.search.design import filling
 from app.optimizer.search.novelty import is_new, take_new
 from app.optimizer.search.operators import breed
@@ -56,7 +56,8 @@ def select(
         full_sources=full_sources,
         cheap_sources=cheap_sources,
     )
-    return Proposal(full, cheap, diagnostics, _shortfall(problem, snapshot, full, cheap))
+    shortfall = _shortfall(problem, snapshot, full, cheap)
+    return Proposal(full, cheap, diagnostics, models, population, shortfall)
 
 
 def best_distinct(X: Floats, mu: Floats) -> Ints:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.fitting import FitTask, fit_task
+from app.optimizer.models.fit_task import FitTask, fit_task
 from app.optimizer.models.kriging import Kriging
 from app.optimizer.models.training_data import (
     Archive,

@@ -19,7 +19,8 @@ from app.fault_points import point
 from app.optimizer.arrays import Floats
 from app.optimizer.models.fit_models import Map
 from app.optimizer.problem import Problem
-from app.optimizer.propose import fit_models, search, select
+from app.optimizer.propose import propose
+from app.optimizer.random_streams import generator, step_seed
 from app.optimizer.search.design import initial_design
 from app.optimizer.search.genetic_algorithm import next_generation
 from app.optimizer.space import decode, integers
@@ -39,8 +40,6 @@ from app.store.work.row_locks import lock_study, ready_jobs
 from counterpoise.wire.codes import Ending
 from counterpoise.wire.specification import Specification
 
-KINDS = {"initial": 0, "stream": 1, "search": 2, "closing": 3}
-
 
 @dataclass(slots=True)
 class Plan:
@@ -51,11 +50,6 @@ class Plan:
     record: dict[str, Any] = field(default_factory=dict)
     shortfall: str | None = None
     samples: list[NewSample] = field(default_factory=list)  # the same in the user's terms
-
-
-def generator(seed: int, step: Row[Any]) -> np.random.Generator:
-    """A step's own stream of random numbers, from its identity."""
-    return np.random.default_rng([seed, KINDS[step.kind], step.objective + 1, step.number])
 
 
 def prepare(database: Database, step: Row[Any], fit: Map = map) -> Plan:
@@ -71,12 +65,12 @@ def prepare(database: Database, step: Row[Any], fit: Map = map) -> Plan:
         reference = _reference(connection, step)
         rows = objectives_of(connection, step.study_id)
     read = time.perf_counter()
-    rng = generator(study.seed, step)
+    rng = generator(study.seed, step.kind, step.objective, step.number)
     plan, timings = _propose(problem, spec, step, past, snapshot, rng, fit)
     if step.kind in ("search", "closing"):
         plan.record["hypervolume"] = hypervolume(complete(past)[1], reference)
     plan.record |= {
-        "seed": [study.seed, KINDS[step.kind], step.objective + 1, step.number],
+        "seed": step_seed(study.seed, step.kind, step.objective, step.number),
         "read_until": step.due_seq,
         "ratios": list(ratios),
         "shortfall": plan.shortfall,
@@ -105,17 +99,11 @@ def _propose(
         return Plan(nothing, {number: points}), {"search": clock.lap()}
     if step.kind == "closing":
         return Plan(nothing), {}
-    strategy = strategy_of(spec)
-    models = fit_models(problem, snapshot, strategy, rng, fit=fit)
-    fitted = clock.lap()
-    population = search(problem, strategy, models, rng)
-    searched = clock.lap()
-    proposal = select(problem, snapshot, strategy, models, population, rng)
+    proposal = propose(problem, snapshot, strategy_of(spec), rng, fit=fit, clock=time.perf_counter)
     runs = {number for number, objective in enumerate(spec.objectives) if objective.same_run_as is None}
     cheap = {number: points for number, points in enumerate(proposal.cheap) if number in runs and len(points)}
     diagnostics = asdict(proposal.diagnostics)
-    timings = {"fit": fitted, "search": searched, "select": clock.lap()}
-    return Plan(proposal.full, cheap, diagnostics, proposal.shortfall), timings
+    return Plan(proposal.full, cheap, diagnostics, proposal.shortfall), asdict(proposal.timings)
 
 
 def strategy_of(spec: Specification) -> Strategy:

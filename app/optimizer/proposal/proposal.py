@@ -1,0 +1,59 @@
+"""The result of one step: the points to evaluate, and how they were found."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from app.optimizer.arrays import Floats
+from app.optimizer.models.fit_models import Models
+from app.optimizer.models.model_report import ModelReport
+
+# Where a proposed point came from, in the order in which the sources are used.
+Source = Literal["selected", "population", "offspring", "latin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostics:
+    models: tuple[ModelReport | None, ...]  # None: no model (no value yet, or the truth was used)
+    alpha: float
+    sbp: tuple[tuple[float, float], ...]  # (min, max) of SBP over the final population, per objective
+    population: int  # size of the final population
+    full_sources: tuple[Source, ...]  # one per row of Proposal.full
+    cheap_sources: tuple[tuple[Source, ...], ...]  # one per row of Proposal.cheap[j]
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Duration of each part of a step, in the units of the caller's clock."""
+
+    fit: float = 0.0
+    search: float = 0.0
+    select: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proposal:
+    full: Floats  # (k, d): to be evaluated on all objectives
+    cheap: tuple[Floats, ...]  # (k_j, d): to be evaluated on objective j only; equal rows across j are one sample
+    diagnostics: Diagnostics
+    models: Models
+    population: Floats  # (N, d): the final population of the search
+    shortfall: str | None = None  # why there are fewer points than requested
+    timings: Timings = Timings()
+
+    @property
+    def theta(self) -> tuple[Floats | None, ...]:
+        """(d,) per objective: hyperparameters from which the next step's fits start."""
+        return tuple(None if report is None else np.array(report.theta) for report in self.diagnostics.models)
+
+    @property
+    def frozen_theta(self) -> tuple[Floats | None, ...]:
+        """(d,) per objective: hyperparameters of the frozen models."""
+        return tuple(_frozen_theta(report) for report in self.diagnostics.models)
+
+
+def _frozen_theta(report: ModelReport | None) -> Floats | None:
+    if report is None or report.frozen_theta is None:
+        return None
+    return np.array(report.frozen_theta)
