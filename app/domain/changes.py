@@ -1,76 +1,80 @@
-"""What one transaction changes in one study, put together before it is written."""
+"""What one transaction changes in one study, collected before it is written."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-UNSETTLED = ("ready", "leased")
+from app.domain.jobs import Job
+from counterpoise.wire.codes import EventKind, FailureKind, JobState, Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class JobRow:
-    """A job as it is in the database, read under the study's lock."""
+class JobChange:
+    """A job's next state; what is not given becomes empty."""
 
-    id: int
-    objective: int
-    sample: int
-    cheap_only: bool
-    step: int
-    state: str
-    lease: str | None
-    attempts: int
-    errors: int
-    losses: int
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A job's next state; what is not said becomes empty."""
-
-    job: JobRow
-    state: str
+    job: Job
+    state: JobState
     lease: str | None = None
-    lease_s: float | None = None  # a lease runs so long from now
-    backoff_s: float | None = None  # a job returned to ready may be leased again after so long
+    lease_s: float | None = None  # the lease runs for so long from now
+    backoff_s: float | None = None  # a job returned to ready may be leased after so long
     errors: int = 0
     losses: int = 0
+
+    @property
+    def opened(self) -> int:
+        """1 if it makes a settled job open again, -1 if it settles an open one."""
+        return int(self.job.state.is_settled) - int(self.state.is_settled)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A value of a sample's objective, or a failure for good: what takes a number of the study's sequence."""
+    """A value of one output of a sample, or its final failure. It takes a number of the study's sequence."""
 
     sample: int
     objective: int
     value: float | None = None
-    failure: str | None = None
+    failure: FailureKind | None = None
     duration_s: float | None = None
-    of_job: bool = True  # False: imported without one, so no job's counters change
+    of_job: bool = True  # False: imported without a job, so that no job is counted
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """How an attempt ended; `outcome` None opens it again."""
+class AttemptEnd:
+    """How an attempt ended; `outcome` None reopens it."""
 
     lease: str
-    outcome: str | None
+    outcome: Outcome | None
     value: float | None = None
-    failure: str | None = None
+    failure: FailureKind | None = None
     message: str | None = None
     duration_s: float | None = None
     details: dict[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Event:
+    kind: EventKind
+    body: dict[str, Any] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
-class Ledger:
-    """All that one transaction changes in one study, to be written in a constant number of statements."""
+class ChangeSet:
+    """All that one transaction changes in one study."""
 
-    changes: list[Change] = field(default_factory=list)
+    jobs: list[JobChange] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
-    endings: list[Ending] = field(default_factory=list)
-    events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # besides those of the results
-    mishaps: list[tuple[int, str]] = field(default_factory=list)  # objective; expired, late or duplicate
+    attempts: list[AttemptEnd] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)  # besides those of the results
+    anomalies: list[tuple[int, Outcome]] = field(default_factory=list)  # objective; expired, late or duplicate
+
+    @property
+    def makes_jobs_ready(self) -> bool:
+        return any(change.state is JobState.READY for change in self.jobs)
+
+    @property
+    def ended_leases(self) -> list[str]:
+        return [end.lease for end in self.attempts]
 
 
-def superseded(found: Sequence[JobRow]) -> list[Change]:
-    return [Change(job, "superseded", errors=job.errors, losses=job.losses) for job in found]
+def supersede(jobs: Iterable[Job]) -> list[JobChange]:
+    return [JobChange(job, JobState.SUPERSEDED, errors=job.errors, losses=job.losses) for job in jobs]

@@ -1,4 +1,4 @@
-"""When a step is due and which jobs it makes pointless, from a study's counters alone.
+"""When a step is due and which jobs it supersedes, from a study's counters alone.
 
 | symbol    | here               | meaning                                                           |
 |-----------|--------------------|-------------------------------------------------------------------|
@@ -12,8 +12,8 @@
 
 import math
 from dataclasses import dataclass
-from enum import Enum
-from typing import Literal
+
+from counterpoise.wire.codes import Phase
 
 LAMBDA = 50
 
@@ -30,7 +30,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    phase: Literal["initial", "search", "finished"]
+    phase: Phase
     n: int
     budget: int
     planned: int  # full samples planned so far, imported ones excluded
@@ -69,22 +69,14 @@ class Finish:
 Decision = Nothing | Generation | Step | Finish
 
 
-class Pointless(Enum):
-    """Which ready jobs a decision supersedes; leased ones go on and their values are welcome."""
-
-    NONE = "none"
-    CHEAP_ONLY = "cheap-only"  # every ready cheap-only job, of older steps and of the streams
-    ALL = "all"
-
-
 def due(progress: Progress) -> Decision:
     """The one thing that is due now; the caller applies it and asks again."""
-    if progress.phase == "finished":
+    if progress.phase is Phase.FINISHED:
         return Nothing()
     if progress.unsettled_full == 0:
         size = min(progress.batch, progress.budget - progress.planned)
         return Step(progress.step + 1, size) if size > 0 else Finish()
-    if progress.phase == "initial":
+    if progress.phase is Phase.INITIAL:
         for stream in progress.streams:
             size = _generation_size(progress, stream)
             if size > 0:
@@ -92,14 +84,13 @@ def due(progress: Progress) -> Decision:
     return Nothing()
 
 
-def supersedes(decision: Decision) -> Pointless:
-    match decision:
-        case Step():
-            return Pointless.CHEAP_ONLY
-        case Finish():
-            return Pointless.ALL
-        case _:
-            return Pointless.NONE
+def supersedes(decision: Decision) -> bool:
+    """Whether ready cheap-only jobs, of older steps and of streams, are no longer needed.
+
+    Full samples are settled by then, except imported ones that wait for their evaluation: those stay wanted. Leased
+    jobs go on, and their values are used.
+    """
+    return isinstance(decision, Step | Finish)
 
 
 def _generation_size(progress: Progress, stream: Stream) -> int:

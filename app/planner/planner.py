@@ -9,17 +9,18 @@ from contextlib import contextmanager
 from typing import Any
 
 import structlog
-from sqlalchemy import Row
 
+from app.domain.steps import Step
 from app.errors import CounterpoiseError, DatabaseUnusable
 from app.fault_points import point
 from app.planner.step_process import Thinker
 from app.service.monitoring.events import trim
-from app.service.planning.execute_step import Plan, commit, fail, prepare
-from app.service.work.expire import expire, tidy
+from app.service.planning.commit_step import commit_step, record_fault
+from app.service.planning.compute_step import Plan, compute_step
+from app.service.work.expire import clean_up, expire_leases
 from app.settings import Settings
 from app.store.database import Database
-from app.store.studies.steps import any_to_claim, claim, keep_claim
+from app.store.studies.steps import any_to_claim, claim_step, extend_claim
 from app.store.wakeups import watch
 
 log = structlog.stdlib.get_logger("counterpoise.planner")
@@ -69,8 +70,8 @@ def attempt(work: Callable[[], bool]) -> bool:
 
 def keep_house(database: Database, events_kept_days: float, stop: threading.Event) -> None:
     def work() -> bool:
-        tidy(database)
-        return expire(database) > 0
+        clean_up(database)
+        return expire_leases(database) > 0
 
     trim_at = 0.0
     while not stop.wait(TICK_S):
@@ -80,20 +81,20 @@ def keep_house(database: Database, events_kept_days: float, stop: threading.Even
             trim_at = time.monotonic() + TRIM_EVERY_S
 
 
-def plan_one(database: Database, compute: Callable[[Row[Any]], Plan] | None = None) -> bool:
+def plan_one(database: Database, compute: Callable[[Step], Plan] | None = None) -> bool:
     """Claim a step, compute it (here, unless it is said where), commit it; False if none is due."""
     with database.read() as connection:
         is_due = any_to_claim(connection)
-    step = database.write(lambda connection: claim(connection, CLAIM_S)) if is_due else None
+    step = database.write(claim_step, CLAIM_S) if is_due else None
     if step is None:
         return False
     point("step.claimed")
     began = time.perf_counter()
-    facts = {"study": step.study_id, "kind": step.kind, "objective": step.objective, "number": step.number}
+    facts = {"study": step.study, "kind": step.kind, "objective": step.objective, "number": step.number}
     try:
         with claimed(database, step) as lost:
-            plan = compute(step) if compute else prepare(database, step)
-        done = not lost.is_set() and commit(database, step, plan)
+            plan = compute(step) if compute else compute_step(database, step)
+        done = not lost.is_set() and commit_step(database, step, plan)
         log.info("step" if done else "step given up", **facts, took_s=round(time.perf_counter() - began, 3))
     except DatabaseUnusable:  # nobody's fault; the claim runs out by itself
         raise
@@ -102,22 +103,22 @@ def plan_one(database: Database, compute: Callable[[Row[Any]], Plan] | None = No
     return True
 
 
-def note_fault(database: Database, step: Row[Any], error: Exception, facts: dict[str, Any]) -> None:
+def note_fault(database: Database, step: Step, error: Exception, facts: dict[str, Any]) -> None:
     backoff_s = min(2.0**step.faults, LONGEST_BACKOFF_S)
     log.error("step failed", **facts, again_in_s=backoff_s, exc_info=error)
     words = "".join(traceback.format_exception_only(error)).strip()
-    fail(database, step, words, backoff_s)
+    record_fault(database, step, words, backoff_s)
 
 
 @contextmanager
-def claimed(database: Database, step: Row[Any]) -> Iterator[threading.Event]:
+def claimed(database: Database, step: Step) -> Iterator[threading.Event]:
     """Keep the claim alive while the step is computed; the event says that it was lost."""
     over, lost = threading.Event(), threading.Event()
 
     def keep() -> None:
         while not over.wait(CLAIM_S / 3):
             try:
-                if not database.write(lambda connection: keep_claim(connection, step.id, step.claim, CLAIM_S)):
+                if not database.write(extend_claim, step, CLAIM_S):
                     lost.set()
                     return
             except CounterpoiseError:

@@ -13,9 +13,8 @@ from multiprocessing import get_context
 from multiprocessing.util import Finalize
 from typing import Any
 
-from sqlalchemy import Row
-
-from app.service.planning.execute_step import Plan, prepare
+from app.domain.steps import Step
+from app.service.planning.compute_step import Plan, compute_step
 from app.store.database import Database
 from counterpoise.child_processes import end_with_parent
 
@@ -55,7 +54,7 @@ class Thinker:
     def __init__(self, database_url: str) -> None:
         self._pool = Pool(1, _become_thinker, database_url)
 
-    def prepare(self, step: Row[Any]) -> Plan:
+    def prepare(self, step: Step) -> Plan:
         (plan,) = self._pool.map(_prepare, [step])
         return plan  # type: ignore[no-any-return]
 
@@ -75,8 +74,8 @@ def _become_thinker(database_url: str) -> None:
     Finalize(None, _here["fitters"].close, exitpriority=100)
 
 
-def _prepare(step: Row[Any]) -> Plan:
-    return prepare(_here["database"], step, fit=_here["fitters"].map)
+def _prepare(step: Step) -> Plan:
+    return compute_step(_here["database"], step, fit=_here["fitters"].map)
 
 
 def _follow_parent() -> None:

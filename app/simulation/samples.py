@@ -51,9 +51,9 @@ class Samples:
         self.unsettled_full -= sample.full and sample.unsettled == 0
         self.unsettled_jobs[job.objective, job.full] -= 1
 
-    def supersede(self, *, full_too: bool) -> None:
+    def supersede_cheap_only(self) -> None:
         for sample in self.all:
-            if sample.unsettled and (full_too or not sample.full):
+            if sample.unsettled and not sample.full:
                 for job in sample.jobs.values():
                     if job.state == "ready":
                         job.state = "superseded"

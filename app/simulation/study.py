@@ -10,7 +10,7 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.stepping import Finish, Generation, Nothing, Pointless, Progress, Step, Stream, due, supersedes
+from app.domain.stepping import Finish, Generation, Nothing, Progress, Step, Stream, due, supersedes
 from app.optimizer.arrays import Ints
 from app.optimizer.models.fit_models import FrozenModels
 from app.optimizer.problem import Problem
@@ -22,7 +22,7 @@ from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.strategies.strategy import Strategy
 from app.simulation.pools import Floor, Job, Pool
 from app.simulation.samples import Samples
-from counterpoise.wire.codes import StepKind
+from counterpoise.wire.codes import Phase, StepKind
 
 Array = NDArray[np.float64]
 Evaluate = Callable[[Array, int], float]  # a point of the unit cube (d,) and an objective's number -> minimised value
@@ -105,9 +105,8 @@ class Study:
     def _decide(self) -> None:
         """Applies what is due until nothing is."""
         while not isinstance(decision := due(self._progress()), Nothing):
-            pointless = supersedes(decision)
-            if pointless is not Pointless.NONE:
-                self.samples.supersede(full_too=pointless is Pointless.ALL)
+            if supersedes(decision):
+                self.samples.supersede_cheap_only()
             match decision:
                 case Generation(objective, number, size):
                     self._breed(objective, number, size)
@@ -120,7 +119,7 @@ class Study:
     def _progress(self) -> Progress:
         streams = tuple(self._stream(j) for j in self.generations) if self.step == 0 else ()
         return Progress(
-            phase="finished" if self.finished else "search" if self.step else "initial",
+            phase=self._phase(),
             n=self.n,
             budget=self.budget,
             planned=len(self.samples.full()),
@@ -131,6 +130,11 @@ class Study:
             cheap=self.problem.cheap,
             streams=streams,
         )
+
+    def _phase(self) -> Phase:
+        if self.finished:
+            return Phase.FINISHED
+        return Phase.SEARCH if self.step else Phase.INITIAL
 
     def _stream(self, j: int) -> Stream:
         generation = self.generations[j]

@@ -1,19 +1,60 @@
-"""What all studies together look like, from counters and partial indexes: the same cost at any number of jobs."""
+"""Figures of all studies together, from counters and partial indexes: the same cost at any number of jobs."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, or_, select
+from sqlalchemy import Connection, func, or_, select
 
+from app.domain.workers import ALIVE_S
 from app.store.sql.clock import database_now
 from app.store.studies.steps import DUE
 from app.store.tables import LEASED, attempts, jobs, objectives, steps, studies, workers
 from app.store.work.workers import seen_within
+from counterpoise.wire.codes import Phase, StudyState
 
 
-def queue_counts(connection: Connection, most_studies: int) -> Sequence[RowMapping]:
-    """The counters of each queue of the newest unfinished studies."""
-    shown = select(studies.c.id).where(studies.c.phase != "finished").order_by(studies.c.id.desc()).limit(most_studies)
+@dataclass(frozen=True, slots=True)
+class QueueCounts:
+    """The jobs of one objective."""
+
+    study: str
+    objective: str
+    created: int
+    leased: int
+    done: int
+    failed: int
+    superseded: int
+    expired: int
+    late: int
+    duplicate: int
+
+    @property
+    def ready(self) -> int:
+        return max(self.created - self.leased - self.done - self.failed - self.superseded, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class DueSteps:
+    """Steps of active studies that are due."""
+
+    due: int
+    faulty: int  # that failed before
+    oldest_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedStep:
+    id: int
+    kind: str
+    due_at: float
+    done_at: float
+    timings: dict[str, float] | None
+
+
+def queue_counts(connection: Connection, most_studies: int) -> list[QueueCounts]:
+    """The queues of the newest unfinished studies."""
+    unfinished = select(studies.c.id).where(studies.c.phase != Phase.FINISHED)
+    shown = unfinished.order_by(studies.c.id.desc()).limit(most_studies)
     leased = (
         select(jobs.c.objective_id, func.count().label("leased"))
         .where(jobs.c.state == LEASED)
@@ -24,16 +65,21 @@ def queue_counts(connection: Connection, most_studies: int) -> Sequence[RowMappi
         select(
             studies.c.name.label("study"),
             objectives.c.name.label("objective"),
-            *(objectives.c[name] for name in ("created", "done", "failed", "superseded")),
-            *(objectives.c[name] for name in ("expired", "late", "duplicate")),
+            objectives.c.created,
             func.coalesce(leased.c.leased, 0).label("leased"),
+            objectives.c.done,
+            objectives.c.failed,
+            objectives.c.superseded,
+            objectives.c.expired,
+            objectives.c.late,
+            objectives.c.duplicate,
         )
         .join(studies, studies.c.id == objectives.c.study_id)
         .outerjoin(leased, leased.c.objective_id == objectives.c.id)
         .where(studies.c.id.in_(shown.scalar_subquery()), objectives.c.same_run_as.is_(None))
         .order_by(studies.c.id, objectives.c.position)
     )
-    return connection.execute(query).mappings().all()
+    return [QueueCounts(**row) for row in connection.execute(query).mappings()]
 
 
 def study_counts(connection: Connection) -> dict[tuple[str, str], int]:
@@ -42,28 +88,28 @@ def study_counts(connection: Connection) -> dict[tuple[str, str], int]:
     return {(phase, state): count for phase, state, count in connection.execute(query)}
 
 
-def due_now(connection: Connection) -> RowMapping:
-    """Of active studies: steps that are due, those among them that failed before, and for how long the oldest waits."""
+def due_counts(connection: Connection) -> DueSteps:
     query = (
         select(
-            func.count().label("due"),
-            func.count(steps.c.fault).label("faulty"),
-            func.coalesce(database_now() - func.min(steps.c.due_at), 0.0).label("oldest_s"),
+            func.count(),
+            func.count(steps.c.fault),
+            func.coalesce(database_now() - func.min(steps.c.due_at), 0.0),
         )
         .join(studies, studies.c.id == steps.c.study_id)
-        .where(DUE, studies.c.state == "active")
+        .where(DUE, studies.c.state == StudyState.ACTIVE)
     )
-    return connection.execute(query).mappings().one()
+    return DueSteps(*connection.execute(query).one())
 
 
-def steps_done_since(connection: Connection, at: float) -> Sequence[RowMapping]:
+def steps_done_since(connection: Connection, at: float) -> list[ExecutedStep]:
     timings = steps.c.record["timings_s"].label("timings")
     columns: Any = (steps.c.id, steps.c.kind, steps.c.due_at, steps.c.done_at, timings)
-    return connection.execute(select(*columns).where(steps.c.done_at > at).order_by(steps.c.done_at)).mappings().all()
+    rows = connection.execute(select(*columns).where(steps.c.done_at > at).order_by(steps.c.done_at))
+    return [ExecutedStep(*row) for row in rows]
 
 
-def count_workers(connection: Connection, within_s: float) -> int:
-    """Workers that asked lately, or hold a job: who computes for hours does not ask."""
+def count_live_workers(connection: Connection) -> int:
+    """Workers that asked recently, or hold a job: a worker that computes for hours does not ask."""
     holding = select(attempts.c.worker_id).join(jobs, jobs.c.lease == attempts.c.lease).where(jobs.c.state == LEASED)
-    alive = or_(seen_within(within_s), workers.c.id.in_(holding))
-    return int(connection.execute(select(func.count()).select_from(workers).where(alive)).scalar_one())
+    is_alive = or_(seen_within(ALIVE_S), workers.c.id.in_(holding))
+    return int(connection.execute(select(func.count()).select_from(workers).where(is_alive)).scalar_one())

@@ -1,11 +1,10 @@
 """The tables. Times are seconds since 1970 in database time; x is a list in the order of the study's variables.
 
-What is counted is kept, not counted: an objective's counters change in the transaction that settles a job, so
-progress costs the same at 10^3 and 10^6 jobs. Leased jobs are few (one per busy slot) and are counted by index;
+Counters are stored, not computed: an objective's counters change in the transaction that settles a job, so progress
+costs the same at 10^3 and 10^6 jobs. Leased jobs are few (one per busy slot) and are counted by index;
 ready = created - leased - done - failed - superseded.
 
-`sqlite_autoincrement`: without it SQLite gives the number of a deleted last row to the next one; "job 17" must mean
-one thing for ever.
+`sqlite_autoincrement`: without it SQLite reuses the id of a deleted last row; "job 17" must always mean the same job.
 """
 
 from typing import Any
@@ -33,6 +32,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeEngine
+
+from counterpoise.wire.codes import JobState
 
 metadata = MetaData(
     naming_convention={
@@ -86,15 +87,15 @@ studies = Table(
     Column("state", String(10), nullable=False, server_default="active"),
     Column("budget", Integer, nullable=False),
     Column("seed", BigInteger, nullable=False),
-    # Numbers all that a step can see, in commit order and without gaps: taken under this row's lock when settling.
+    # Numbers all that a step can read, in commit order and without gaps; taken under this row's lock when settling.
     Column("sequence", BigInteger, nullable=False, server_default=text("0")),
     _count("planned_full"),
     _count("settled_full"),
     _count("step"),
-    # Imported samples: data, not budget. The complete ones stand in for samples of the initial design.
+    # Imported samples are data, not budget. Complete ones replace samples of the initial design.
     _count("imported"),
     _count("imported_complete"),
-    # Set by a stop that asks workers to give up what runs.
+    # Set by a stop that advises workers to cancel running jobs.
     Column("cancel_running", Boolean, nullable=False, server_default=false()),
     Column("created_at", Double, nullable=False),
     Column("finished_at", Double),
@@ -114,7 +115,7 @@ objectives = Table(
     _reference("study_id", studies),
     Column("position", Integer, nullable=False),
     Column("name", String(100), nullable=False),
-    # Set for an objective whose value comes with another one's run: it has no jobs of its own.
+    # Set for an objective whose value comes with another objective's run: it has no jobs of its own.
     Column("same_run_as", Id, ForeignKey("objectives.id", ondelete="CASCADE")),
     Column("lease_s", Double, nullable=False),
     Column("timeout_s", Double),
@@ -129,7 +130,7 @@ objectives = Table(
     # Unsettled jobs of full samples; the stream of an initial design follows it.
     _count("open_full"),
     _count("generation"),
-    # Leases that ended without a word; values that came after that; values that another lease had told before.
+    # Leases that expired; values told after that; values told after another lease's value.
     _count("expired"),
     _count("late"),
     _count("duplicate"),
@@ -149,10 +150,10 @@ steps = Table(
     Column("objective", Integer, nullable=False, server_default=text("-1")),
     Column("number", Integer, nullable=False),
     Column("state", String(10), nullable=False, server_default="due"),
-    # The prefix of the study's sequence that the step reads, however late a planner wakes.
+    # The prefix of the study's sequence that the step reads, however late it is executed.
     Column("due_seq", BigInteger, nullable=False),
     Column("due_at", Double, nullable=False),
-    # What else it depends on, as it was then: size, budget, ratios, which objectives are cheap.
+    # What else it depends on, as it was when it became due: size, budget, ratios, cheap objectives.
     Column("inputs", Document, nullable=False),
     Column("claim", String(32)),
     Column("claim_expires_at", Double),
@@ -177,14 +178,14 @@ samples = Table(
     _reference("study_id", studies),
     _reference("step_id", steps, nullable=True),
     Column("full", Boolean, nullable=False),
-    # A stop cut it short: it is no longer part of the plan. What it learnt counts all the same.
+    # Not evaluated on all outputs because of a stop: no longer part of the plan. Its values still count as data.
     Column("given_up", Boolean, nullable=False, server_default=false()),
     Column("x", Point, nullable=False),
-    # A short form of x (`store.samples.point_of`), by which a known point is found again.
+    # A hash of x (`store.studies.samples.point_hash`), by which a known point is found.
     Column("point", String(16)),
-    # Known from elsewhere, not proposed: the number of the study's sequence from which on steps see it.
+    # Imported, not proposed: the number of the study's sequence from which on steps read it.
     Column("imported_seq", BigInteger),
-    # Objectives not settled yet; a full sample counts as settled when this reaches 0.
+    # Outputs not settled yet; a full sample is settled when this reaches 0.
     Column("open", Integer, nullable=False),
     Column("created_at", Double, nullable=False),
     CheckConstraint("open >= 0", name="open"),
@@ -194,8 +195,8 @@ samples = Table(
     sqlite_autoincrement=True,
 )
 
-# Append-only: what was learnt, in the order of the study's sequence. A failure may later be followed by a value;
-# a value is never followed by anything.
+# Append-only: values and final failures, in the order of the study's sequence. A failure may later be followed by a
+# value; a value is final.
 sample_values = Table(
     "sample_values",
     metadata,
@@ -233,9 +234,9 @@ workers = Table(
     Column("objectives", Document, nullable=False),
     # The most jobs that it ever asked for at once.
     Column("slots", Integer, nullable=False, server_default=text("1")),
-    # An engineer's wish: it gets no more jobs.
+    # Set by an engineer: it gets no more jobs.
     Column("drained", Boolean, nullable=False, server_default=false()),
-    # How its attempts ended; they change, last of all, in the transaction that ends them.
+    # How its attempts ended; updated last in the transaction that ends them.
     _count("done"),
     _count("infeasible"),
     _count("error"),
@@ -246,8 +247,10 @@ workers = Table(
     sqlite_autoincrement=True,
 )
 
-# A literal, not a parameter: a plan prepared for any parameter cannot use an index for one state.
-READY, LEASED = literal_column("'ready'", String), literal_column("'leased'", String)
+# Literals, not parameters: a plan prepared for any parameter cannot use an index for one state.
+READY, LEASED, FAILED = (
+    literal_column(f"'{state}'", String) for state in (JobState.READY, JobState.LEASED, JobState.FAILED)
+)
 _READY = "state = 'ready' AND ready_at IS NULL"
 _BACKING_OFF = "state = 'ready' AND ready_at IS NOT NULL"
 _LEASED = "state = 'leased'"
@@ -260,10 +263,10 @@ jobs = Table(
     _reference("objective_id", objectives),
     _reference("sample_id", samples),
     Column("cheap_only", Boolean, nullable=False),
-    # The search step that asked for it, 0 in the initial phase: a cheap-only job of an older one is overtaken.
+    # The search step that proposed it, 0 in the initial phase: a cheap-only job of an older step is superseded.
     _count("step"),
     Column("state", String(10), nullable=False, server_default="ready"),
-    # Set while a returned job backs off; cleared when its time has come, so that the queue's head is always free.
+    # Set while a returned job backs off, and cleared afterwards, so that the head of the queue is always available.
     Column("ready_at", Double),
     Column("lease", String(32)),
     Column("leased_at", Double),
@@ -284,8 +287,9 @@ jobs = Table(
     sqlite_autoincrement=True,
 )
 
-# The order of jobs where few of them are looked for. By the plain number SQLite would rather read all jobs, which come
-# in that order, than sort the few that another index finds.
+UNSETTLED = jobs.c.state.in_((JobState.READY, JobState.LEASED))
+# The order of jobs where few are searched for. By the plain id SQLite would rather read all jobs, which come in that
+# order, than sort the few that another index finds.
 BY_NUMBER = jobs.c.id + literal_column("0")
 
 attempts = Table(
@@ -321,14 +325,14 @@ events = Table(
     Column("body", Document, nullable=False),
 )
 
-# The order in which the events of all studies are told: the numbers above `since`, up to `until`, are those of one
-# study up to `seq`. Written by whoever reads it first, so settling never waits for another study.
+# The order of the events of all studies: the numbers above `since`, up to `until`, are those of one study up to `seq`.
+# Written by the first reader, so that settling never waits for another study.
 feed = Table(
     "feed",
     metadata,
     Column("until", BigInteger, primary_key=True, autoincrement=False),
     Column("since", BigInteger, nullable=False),
-    # No reference: the last word on a study is that it was deleted. Then `seq` is null.
+    # No foreign key: the last entry of a study reports its deletion. Then `seq` is null.
     Column("study_id", Id, nullable=False),
     Column("study", String(100), nullable=False),
     Column("seq", BigInteger),
@@ -337,24 +341,24 @@ feed = Table(
     Index("ix_feed_study_id_seq", "study_id", "seq"),
 )
 
-# One row: when an API server was last there. A gap is an outage, in which workers could give no sign of life.
-pulse = Table(
+# One row: when an API server was last up. A gap is an outage, during which workers could send no heartbeats.
+server_uptime = Table(
     "pulse",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("seen_at", Double, nullable=False),
     Column("resumed_at", Double, nullable=False),
-    # For how long servers have been there in all, gaps left out.
+    # For how long servers have been up in total, gaps left out.
     Column("served_s", Double, nullable=False, server_default=text("0")),
     CheckConstraint("id = 1", name="one_row"),
 )
 
-# Leases past their deadline that are kept because of an outage, and how long servers had been there when a planner saw
-# that first. A mark holds for one deadline: a sign of life moves it, and the mark is forgotten.
+# Leases past their deadline that are kept because of an outage, and how long servers had been up when a planner first
+# saw that. A row holds for one deadline: a heartbeat moves the deadline, and the row is deleted.
 kept_leases = Table(
     "kept_leases",
     metadata,
-    # No reference: to write one would lock the job, and planners wait for nobody.
+    # No foreign key: writing one would lock the job, and planners must not wait for workers.
     Column("job_id", Id, primary_key=True, autoincrement=False),
     Column("expires_at", Double, primary_key=True),
     Column("served_s", Double, nullable=False),

@@ -1,4 +1,4 @@
-"""Bring a database to the newest schema, and say whether it is there."""
+"""Upgrade a database to the newest schema, and check its schema."""
 
 from functools import cache
 from pathlib import Path
@@ -16,12 +16,12 @@ from app.store.database import Database
 from app.store.tables import metadata
 
 _HERE = Path(__file__).parent
-# An installed wheel carries the migrations beside this file; in a checkout they are the top-level folder.
+# An installed wheel has the migrations beside this file; in a checkout they are the top-level folder.
 MIGRATIONS = _HERE / "migrations" if (_HERE / "migrations").is_dir() else _HERE.parents[1] / "alembic"
-_UPGRADE_LOCK = 0x434F554E  # any number, the same for all who upgrade
+_UPGRADE_LOCK = 0x434F554E  # an arbitrary number, the same in every process
 
 
-def _config(connection: Connection | None = None) -> Config:
+def migration_config(connection: Connection | None = None) -> Config:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
@@ -30,7 +30,7 @@ def _config(connection: Connection | None = None) -> Config:
 
 @cache
 def head() -> str:
-    revision = ScriptDirectory.from_config(_config()).get_current_head()
+    revision = ScriptDirectory.from_config(migration_config()).get_current_head()
     assert revision is not None  # noqa: S101  (the project ships its migrations)
     return revision
 
@@ -41,14 +41,17 @@ def revision(database: Database) -> str | None:
 
 
 def upgrade(database: Database) -> tuple[str | None, str]:
-    """Upgrade to head in one transaction; of several that start at once, one works and the others find it done."""
+    """Upgrade to head in one transaction. Of several processes that start at once, one upgrades.
+
+    Returns the schema before and after.
+    """
 
     def work(connection: Connection) -> tuple[str | None, str]:
         if not database.is_sqlite:  # BEGIN IMMEDIATE is SQLite's lock
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _UPGRADE_LOCK})
         before = MigrationContext.configure(connection).get_current_revision()
         _refuse_newer(before)
-        command.upgrade(_config(connection), "head")
+        command.upgrade(migration_config(connection), "head")
         point("upgrade.written")
         return before, head()
 
@@ -56,7 +59,7 @@ def upgrade(database: Database) -> tuple[str | None, str]:
 
 
 def _refuse_newer(current: str | None) -> None:
-    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
+    known = {script.revision for script in ScriptDirectory.from_config(migration_config()).walk_revisions()}
     if current is not None and current not in known:
         raise DatabaseBehind(
             f"the database is at schema {current}, which this version ({head()}) does not know:"
@@ -74,7 +77,7 @@ def require_head(database: Database) -> None:
 
 
 def drift(database: Database) -> list[object]:
-    """What differs between the database and the tables in the code; empty when all is well."""
+    """Differences between the database and the tables in the code."""
     with database.read() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
         return list(compare_metadata(context, metadata))

@@ -1,6 +1,6 @@
-"""Wake-ups: learning within a moment that another process made jobs ready or a step due.
+"""Wake-ups: notice within a moment that another process made jobs ready or a step due.
 
-PostgreSQL tells those who listen; SQLite has a counter that changes with every commit of another connection.
+PostgreSQL notifies listeners; SQLite has a counter that changes with every commit of another connection.
 """
 
 import sqlite3
@@ -13,12 +13,12 @@ from sqlalchemy import Connection, text
 from app.store.database import Database
 
 CHANNEL = "counterpoise"
-PATIENCE_S = 0.05
+POLL_S = 0.05
 RECONNECT_S = 1.0
 
 
 def notify(connection: Connection) -> None:
-    """Tell whoever listens, when this transaction commits. Not for every tell: for new jobs and due steps."""
+    """Notify listeners when this transaction commits. Not for every tell: for new jobs and due steps."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_notify(:channel, '')"), {"channel": CHANNEL})
 
@@ -30,14 +30,14 @@ def watch(database: Database, wake: Callable[[], None], stop: threading.Event) -
         try:
             follow(database, wake, stop)
         except (psycopg.Error, sqlite3.Error, OSError):
-            wake()  # something may have been missed
+            wake()  # a change may have been missed
             stop.wait(RECONNECT_S)
 
 
 def _follow_sqlite(database: Database, wake: Callable[[], None], stop: threading.Event) -> None:
     with database.raw() as connection:
         seen = None
-        while not stop.wait(PATIENCE_S):
+        while not stop.wait(POLL_S):
             version = connection.execute("PRAGMA data_version").fetchone()
             if version != seen:
                 seen = version

@@ -123,6 +123,10 @@ class Specification(_Part):
         return initial_count(len(self.variables), self.initial_samples)
 
     @property
+    def objective_names(self) -> tuple[str, ...]:
+        return tuple(objective.name for objective in self.objectives)
+
+    @property
     def runs(self) -> tuple[str, ...]:
         """The objectives with jobs of their own."""
         return tuple(objective.name for objective in self.objectives if objective.same_run_as is None)

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Connection, insert, select, update
 
 from app.store.database import Database
-from app.store.sql.in_array import among
+from app.store.sql.in_array import in_array
 from app.store.tables import workers
 
 NAMES = ["plain", "with 'quotes' and \\ and ,", "wörker ☃", "NULL"]
@@ -18,7 +18,7 @@ def named(database: Database) -> Database:
 
 
 def test_only_those_named(named: Database) -> None:
-    query = select(workers.c.name).where(among(workers.c.name, "names")).order_by(workers.c.id)
+    query = select(workers.c.name).where(in_array(workers.c.name, "names")).order_by(workers.c.id)
     with named.read() as connection:
         for wanted in ([], NAMES[1:2], NAMES[:3], ["nobody", NAMES[3]]):
             found = connection.execute(query, {"names": wanted}).scalars().all()
@@ -31,7 +31,7 @@ def test_more_than_any_statement_takes_parameters(named: Database) -> None:
     many = [*ids[:2], *range(ids[-1] + 1, ids[-1] + 70_000)]
 
     def change(connection: Connection) -> int:
-        query = update(workers).where(among(workers.c.id, "ids", many)).values(last_seen_at=1.0)
+        query = update(workers).where(in_array(workers.c.id, "ids", many)).values(last_seen_at=1.0)
         return connection.execute(query).rowcount
 
     assert named.write(change) == 2
@@ -42,4 +42,4 @@ def test_more_than_any_statement_takes_parameters(named: Database) -> None:
 
 def test_values_that_were_forgotten_are_not_none_of_them(named: Database) -> None:
     with named.read() as connection, pytest.raises(Exception, match="required for bind parameter 'names'"):
-        connection.execute(select(workers.c.id).where(among(workers.c.name, "names")))
+        connection.execute(select(workers.c.id).where(in_array(workers.c.name, "names")))

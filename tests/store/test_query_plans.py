@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql.psycopg import dialect as psycopg_dialect
 from sqlalchemy.sql import ClauseElement
 
 from app.store.database import Database
-from app.store.sql.in_array import among
+from app.store.sql.in_array import in_array
 from app.store.studies.points import SAMPLES_AT
 from app.store.tables import LEASED, READY, attempts, jobs, metadata, sample_values, samples, steps
 from app.store.work.apply import _WRITE
@@ -89,8 +89,8 @@ def test_leasing_seeks_each_queues_head(study: SmallStudy) -> None:
 
 def test_jobs_given_by_number_are_found_by_index(study: SmallStudy) -> None:
     with study.database.read() as connection:
-        assert faults(connection, select(jobs).where(among(jobs.c.id, "ids", "[3]")).order_by(jobs.c.id)) == []
-        both = update(jobs).where(among(jobs.c.id, "ids", "[3]"), jobs.c.attempts == 1).values(attempts=2)
+        assert faults(connection, select(jobs).where(in_array(jobs.c.id, "ids", "[3]")).order_by(jobs.c.id)) == []
+        both = update(jobs).where(in_array(jobs.c.id, "ids", "[3]"), jobs.c.attempts == 1).values(attempts=2)
         assert faults(connection, both) == []
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import structlog
 
 from app.errors import CounterpoiseError
-from app.service.work.ask import drained, peek, serve
-from app.service.work.empty_ask import explain
-from app.service.work.heartbeat import release
+from app.service.work.ask import any_jobs_for, drained_workers, serve_asks
+from app.service.work.empty_ask import explain_empty_ask
+from app.service.work.release import release
 from app.store.database import Database
 from app.store.wakeups import watch
-from app.store.work.server_uptime import EVERY_S, beat
+from app.store.work.server_uptime import RECORD_EVERY_S, record_uptime
 from counterpoise.wire.work import Ask, Asked, Job
 
 log = structlog.stdlib.get_logger("counterpoise.desk")
@@ -79,7 +79,7 @@ class Desk:
     async def ask(self, ask: Ask, leaves: "asyncio.Future[None]") -> Asked:
         """Jobs as soon as there are any, else the reason when the wait is over; `leaves` says that the client left."""
         if self.closing.is_set():  # nobody would serve it
-            return await asyncio.to_thread(explain, self.database, ask)
+            return await asyncio.to_thread(explain_empty_ask, self.database, ask)
         waiter = Waiter(ask, asyncio.get_running_loop().create_future(), patient=ask.wait_s > 0)
         self.waiters.append(waiter)
         self.changed.set()
@@ -94,7 +94,7 @@ class Desk:
                 self.waiters.remove(waiter)
             waiter.over = True
         jobs = waiter.answer.result() if waiter.answer.done() else []
-        return Asked(jobs=jobs) if jobs else await asyncio.to_thread(explain, self.database, ask)
+        return Asked(jobs=jobs) if jobs else await asyncio.to_thread(explain_empty_ask, self.database, ask)
 
     async def _serve(self) -> None:
         """Who has just come is looked after at once; those who wait are beside that, so that neither is in the way."""
@@ -161,23 +161,21 @@ class Desk:
         """A list of jobs for each, and the workers who wait in vain, as they are drained."""
         shares: list[list[Job]] = [[] for _ in asks]
         # A look costs no lock; those who have been here before are only served if there is something.
-        if fresh or await asyncio.to_thread(peek, self.database, asks):
+        if fresh or await asyncio.to_thread(any_jobs_for, self.database, asks):
             # Only this where all writes are: to look may mean to wait for other readers.
-            shares = await asyncio.get_running_loop().run_in_executor(
-                self.database.writer, serve, self.database, asks, self.heartbeat_s
-            )
+            shares = await self.database.in_writer_thread(serve_asks, self.database, asks, self.heartbeat_s)
         empty = [ask for ask, share in zip(asks, shares, strict=True) if not share and ask.wait_s > 0]
         in_vain: set[str] = set()
         if empty:
             with suppress(CounterpoiseError):  # what the others have leased must reach them
-                in_vain = await asyncio.to_thread(drained, self.database, empty)
+                in_vain = await asyncio.to_thread(drained_workers, self.database, empty)
         return shares, in_vain
 
     async def _beat(self) -> None:
         while not self.closing.is_set():
             try:
-                await asyncio.to_thread(self.database.write, beat)
+                await asyncio.to_thread(self.database.write, record_uptime)
             except Exception as error:  # noqa: BLE001  without a pulse nothing would ever expire
                 log.warning("the database does not answer", reason=str(error).splitlines()[0])
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.closing.wait(), EVERY_S)
+                await asyncio.wait_for(self.closing.wait(), RECORD_EVERY_S)

@@ -14,7 +14,7 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Send
 
 from app.errors import CounterpoiseError, StateChanged
-from app.service.monitoring.events import Event, Page, Start, feed_now, feed_page, study_page
+from app.service.monitoring.events import Event, Page, Start, feed_page, number_new_events, study_page
 from app.store.database import Database
 
 log = structlog.stdlib.get_logger("counterpoise.events")
@@ -159,7 +159,7 @@ class EventDesk:
             found = topic.after(position)
             if found is None:
                 page, words = await self._page(topic, position)
-                position, over, more = page.position, page.gone, page.more
+                position, over, more = page.position, page.study_deleted, page.more
                 if not more and topic.since is None:
                     topic.since = position  # whatever is later will be told
             else:
@@ -211,7 +211,7 @@ class EventDesk:
         awaited, self._awaited = self._awaited, []
         error: Exception | None = None
         try:
-            self._known, last = await asyncio.to_thread(feed_now, self.database, self._known)
+            self._known, last = await asyncio.to_thread(number_new_events, self.database, self._known)
             self.head = last if self.head is None else self.head
             while self.head < last:
                 page = await asyncio.to_thread(feed_page, self.database, self.head, PAGE)

@@ -1,7 +1,7 @@
 """Tells that arrive together are settled together: one transaction, one durable commit for all of them."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 
 from app.service.work.tell import tell
@@ -44,8 +44,8 @@ class TellDesk:
                 _set(answer, answers[: len(items)])
                 del answers[: len(items)]
 
-    def _settle(self, items: Sequence[Tell]) -> "asyncio.Future[list[Told]]":
-        return asyncio.get_running_loop().run_in_executor(self.database.writer, tell, self.database, items)
+    def _settle(self, items: Sequence[Tell]) -> Awaitable[list[Told]]:
+        return self.database.in_writer_thread(tell, self.database, items)
 
     async def _settle_singly(self, batch: Sequence[tuple[Sequence[Tell], "asyncio.Future[list[Told]]"]]) -> None:
         for items, answer in batch:

@@ -10,9 +10,11 @@ from starlette.exceptions import HTTPException
 
 from app.api.dependencies import TheDatabase
 from app.api.routes.studies import ADMINS, READERS, Name
-from app.service.files.evaluation_reader import Reading, read_csv, read_json
+from app.service.files.csv_reader import read_csv
+from app.service.files.evaluation_reader import Reading
 from app.service.files.export import Format, What, export
 from app.service.files.import_evaluations import import_evaluations
+from app.service.files.json_reader import read_json
 from counterpoise.wire.specification import Specification
 from counterpoise.wire.views import Imported
 

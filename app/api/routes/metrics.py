@@ -13,8 +13,9 @@ from starlette.types import Scope
 
 from app.api.access import READ, Allow
 from app.errors import CounterpoiseError
-from app.service.monitoring.metrics_poller import MOST_STUDIES, Overlook, Overview
+from app.service.monitoring.metrics_poller import MOST_STUDIES, Figures, MetricsPoller
 from app.store.database import Database
+from counterpoise.wire.codes import JobState
 
 log = structlog.stdlib.get_logger("counterpoise.metrics")
 router = APIRouter(tags=["health"], dependencies=[Depends(Allow(READ))])
@@ -59,8 +60,8 @@ class Metrics:
         ProcessCollector(registry=self.registry)
         self.registry.register(self)
         self._lock = threading.Lock()
-        self._overlook = Overlook()
-        self._overview: Overview | None = None
+        self._overlook = MetricsPoller()
+        self._overview: Figures | None = None
         self._looked_at = float("-inf")
         self._here = {"event_listeners": 0, "asks_waiting": 0}
 
@@ -77,7 +78,7 @@ class Metrics:
             if time.monotonic() - self._looked_at < FRESH_S:
                 return
             try:
-                self._overview = self._overlook.look(database)
+                self._overview = self._overlook.poll(database)
             except CounterpoiseError as error:
                 self._overview = None
                 log.warning("metrics without the database", reason=str(error).splitlines()[0])
@@ -85,11 +86,11 @@ class Metrics:
                 self._count_steps(self._overview)
             self._looked_at = time.monotonic()
 
-    def _count_steps(self, overview: Overview) -> None:
+    def _count_steps(self, overview: Figures) -> None:
         for step in overview.new_steps:
-            self._lag.labels(step["kind"]).observe(max(step["done_at"] - step["due_at"], 0.0))
-            for part, took in (step["timings"] or {}).items():
-                self._parts.labels(step["kind"], part).observe(took)
+            self._lag.labels(step.kind).observe(max(step.done_at - step.due_at, 0.0))
+            for part, took in (step.timings or {}).items():
+                self._parts.labels(step.kind, part).observe(took)
 
     def collect(self) -> Iterator[Metric]:
         overview = self._overview
@@ -98,9 +99,9 @@ class Metrics:
         yield gauge("asks_waiting", "Asks that wait for a job, at this server", self._here["asks_waiting"])
         if overview is not None:
             yield gauge("workers_alive", "Workers that asked in the last two minutes or hold a job", overview.workers)
-            yield gauge("steps_due", "Steps of active studies that are due", overview.due["due"])
-            yield gauge("steps_faulty", "Steps that are due, and have failed before", overview.due["faulty"])
-            yield gauge("oldest_due_step_seconds", "For how long the oldest is due", overview.due["oldest_s"])
+            yield gauge("steps_due", "Steps of active studies that are due", overview.due.due)
+            yield gauge("steps_faulty", "Steps that are due, and have failed before", overview.due.faulty)
+            yield gauge("oldest_due_step_seconds", "For how long the oldest is due", overview.due.oldest_s)
             yield from of_studies(overview)
             yield from of_queues(overview)
 
@@ -109,7 +110,7 @@ def gauge(name: str, words: str, value: float) -> Metric:
     return GaugeMetricFamily(f"counterpoise_{name}", words, value=value)
 
 
-def of_studies(overview: Overview) -> Iterator[Metric]:
+def of_studies(overview: Figures) -> Iterator[Metric]:
     studies = GaugeMetricFamily("counterpoise_studies", "Studies", labels=["phase", "state"])
     for labels, count in overview.studies.items():
         studies.add_metric(labels, count)
@@ -121,18 +122,16 @@ def of_studies(overview: Overview) -> Iterator[Metric]:
     )
 
 
-def of_queues(overview: Overview) -> Iterator[Metric]:
+def of_queues(overview: Figures) -> Iterator[Metric]:
     jobs = GaugeMetricFamily("counterpoise_jobs", "Jobs of unfinished studies", labels=["study", "objective", "state"])
     for row in overview.queues:
-        settled = {state: row[state] for state in ("leased", "done", "failed", "superseded")}
-        ready = max(row["created"] - sum(settled.values()), 0)
-        for state, count in {"ready": ready, **settled}.items():
-            jobs.add_metric([row["study"], row["objective"], state], count)
+        for state in JobState:
+            jobs.add_metric([row.study, row.objective, state], getattr(row, state))
     yield jobs
     for column, name, words in MISHAPS:
         counter = CounterMetricFamily(f"counterpoise_{name}", words, labels=["study", "objective"])
         for row in overview.queues:
-            counter.add_metric([row["study"], row["objective"]], row[column])
+            counter.add_metric([row.study, row.objective], getattr(row, column))
         yield counter
 
 

@@ -1,7 +1,7 @@
 """What engineers call: studies, and what is in them."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Response
 
@@ -12,6 +12,7 @@ from app.service.studies import lifecycle as studies
 from app.service.studies import listings as lists
 from app.service.studies import progress
 from app.service.studies.explain_job import explain_job
+from counterpoise.wire.codes import JobState
 from counterpoise.wire.specification import EXAMPLE, NAME_RULE, Specification, parse_specification
 from counterpoise.wire.views import (
     Extend,
@@ -34,7 +35,6 @@ ADMINS = [Depends(Allow())]
 # No database can look for a NUL.
 Name = Annotated[str, Path(description=NAME_RULE, max_length=100, pattern=r"^[^\x00]*$", examples=["wing"])]
 Item = TypeVar("Item")
-State = Literal["ready", "leased", "done", "failed", "superseded"]
 
 
 def page(rows: Sequence[tuple[int, Item]], window: Window) -> Page[Item]:
@@ -61,7 +61,7 @@ def post_study(
     spec = parse_specification(said)
     if not studies.create(database, spec, settings.lease_s, paused=paused):
         response.status_code = 200
-    return progress.view(database, spec.name)
+    return progress.study_view(database, spec.name)
 
 
 @router.get("/studies", summary="List studies", dependencies=READERS)
@@ -73,7 +73,7 @@ def get_studies(database: TheDatabase, window: ThePage) -> Page[StudySummary]:
 @router.get("/studies/{name}", summary="Progress and health of a study", dependencies=[Depends(Allow(READ, WORKER))])
 def get_study(name: Name, database: TheDatabase) -> StudyView:
     """Counts by objective, the hypervolume, and in `health` what needs attention, in plain words."""
-    return progress.view(database, name)
+    return progress.study_view(database, name)
 
 
 @router.delete("/studies/{name}", status_code=204, summary="Delete a study and all its data", dependencies=ADMINS)
@@ -105,7 +105,7 @@ def get_jobs(
     database: TheDatabase,
     window: ThePage,
     objective: Annotated[str | None, Query(max_length=100, description="only this objective's")] = None,
-    state: Annotated[State | None, Query(description="only those in this state")] = None,
+    state: Annotated[JobState | None, Query(description="only those in this state")] = None,
 ) -> Page[JobView]:
     """One objective of one sample each, the oldest first."""
     return page(lists.list_jobs(database, name, window.after, window.limit, objective, state), window)
@@ -136,28 +136,28 @@ def get_front(name: Name, database: TheDatabase) -> Page[FrontItem]:
 def post_pause(name: Name, database: TheDatabase) -> StudyView:
     """What runs goes on, and its values are taken."""
     studies.pause(database, name)
-    return progress.view(database, name)
+    return progress.study_view(database, name)
 
 
 @router.post("/studies/{name}/resume", summary="Go on", dependencies=ADMINS)
 def post_resume(name: Name, database: TheDatabase) -> StudyView:
     """Ends a pause; of a study that is not paused, nothing changes."""
     studies.resume(database, name)
-    return progress.view(database, name)
+    return progress.study_view(database, name)
 
 
 @router.post("/studies/{name}/stop", summary="Finish now", dependencies=ADMINS)
 def post_stop(name: Name, database: TheDatabase, how: Stop | None = None) -> StudyView:
     """Ready jobs are superseded; running ones may finish, or are advised to cancel."""
     studies.stop(database, name, cancel_running=how.cancel_running if how else False)
-    return progress.view(database, name)
+    return progress.study_view(database, name)
 
 
 @router.post("/studies/{name}/extend", summary="Raise the budget", dependencies=ADMINS)
 def post_extend(name: Name, wish: Extend, database: TheDatabase) -> StudyView:
     """Reopens a finished study."""
     studies.extend(database, name, wish.budget)
-    return progress.view(database, name)
+    return progress.study_view(database, name)
 
 
 @router.post("/studies/{name}/retry", summary="Run failed jobs again", dependencies=ADMINS)

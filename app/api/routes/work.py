@@ -15,7 +15,8 @@ from app.api.openapi import body, reference
 from app.api.problems import RESPONSES
 from app.api.validation_messages import BodyInvalid, fault_of, in_body
 from app.errors import LeaseUnknown, ResultConflict, TellInvalid
-from app.service.work.heartbeat import heartbeat, release
+from app.service.work.heartbeat import heartbeat
+from app.service.work.release import release
 from counterpoise.wire.work import MOST_TELLS, Ask, Asked, HeartbeatAnswer, Leases, Released, Tell, Told
 
 router = APIRouter(tags=["work"], dependencies=[Depends(Allow(WORKER))], responses=RESPONSES, route_class=Direct)

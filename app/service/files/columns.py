@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.specification import Specification
 
-# What an export says of a sample besides its point and values. An import skips it.
+# What an export has of a sample besides its point and values; an import skips it.
 ABOUT = ("sample", "step", "full", "open")
 
 
@@ -27,7 +27,7 @@ class Columns:
         return [*map(self.heading_of_variable, self.variables), *map(self.heading_of_objective, self.objectives)]
 
     def meaning(self, heading: str) -> tuple[str, str] | None:
-        """("x" or "value", name); ("skip", heading) for what is not read; None for a column nobody knows."""
+        """("x" or "value", name); ("skip", heading) for what is not read; None for an unknown column."""
         for kind, names, own in (
             ("x", self.variables, self.heading_of_variable),
             ("value", self.objectives, self.heading_of_objective),

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel
-from sqlalchemy import Row
 
+from app.domain.studies import Study
 from app.errors import StateChanged
 from app.service.files.columns import ABOUT, columns_of
 from app.service.files.evaluation_reader import INFEASIBLE
-from app.service.studies.lifecycle import find
+from app.service.studies.lifecycle import require_study
 from app.service.studies.listings import front, list_attempts, list_samples, list_steps
 from app.store.database import Database
 from counterpoise.wire.specification import Specification
@@ -21,17 +21,16 @@ from counterpoise.wire.views import AttemptView, FrontItem, SampleView, StepView
 What = Literal["samples", "jobs", "steps", "front"]
 Format = Literal["csv", "json"]
 PAGE = 1000
-FEW = 50  # steps hold much
+STEPS_PAGE = 50  # their records are large
 Pages = Iterable[Sequence[BaseModel]]
 
 
 def export(database: Database, name: str, what: What, form: Format) -> Iterator[str]:
-    """A file in parts. What is not there raises now, not when the first part is read."""
+    """A file in parts. An unknown study raises now, not when the first part is read."""
     with database.read() as connection:
-        study = find(connection, name)
-    spec = Specification.model_validate(study.spec)
-    pages = _of_one_life(database, study, _pages(database, name, what))
-    return _csv(pages, *_layout(spec, what)) if form == "csv" else _json(pages)
+        study = require_study(connection, name)
+    pages = _of_same_study(database, study, _pages(database, name, what))
+    return _csv(pages, *_layout(study.spec, what)) if form == "csv" else _json(pages)
 
 
 def _pages(database: Database, name: str, what: What) -> Pages:
@@ -41,16 +40,16 @@ def _pages(database: Database, name: str, what: What) -> Pages:
         case "jobs":
             return _following(lambda after: list_attempts(database, name, after, PAGE))
         case "steps":
-            return _following(lambda after: list_steps(database, name, after, FEW))
+            return _following(lambda after: list_steps(database, name, after, STEPS_PAGE))
         case "front":
             return iter([front(database, name)])
 
 
-def _of_one_life(database: Database, study: Row[Any], pages: Pages) -> Iterator[Sequence[BaseModel]]:
-    """Breaks off, rather than go on with, or end in, another study that has got the name meanwhile."""
+def _of_same_study(database: Database, study: Study, pages: Pages) -> Iterator[Sequence[BaseModel]]:
+    """Breaks off if another study has got the name meanwhile."""
     for page in pages:
         with database.read() as connection:
-            if find(connection, study.name).id != study.id:
+            if require_study(connection, study.name).id != study.id:
                 raise StateChanged(f"study {study.name!r} was deleted and created again during its export")
         yield page
 
@@ -64,7 +63,7 @@ def _following(page: Callable[[int], Sequence[tuple[int, BaseModel]]]) -> Iterat
 
 
 def _layout(spec: Specification, what: What) -> tuple[list[str], Callable[[Any], Iterable[Any]]]:
-    """The headings, and an item's cells in their order."""
+    """The headings, and a function that returns the cells of an item."""
     if what in ("jobs", "steps"):
         names = list((AttemptView if what == "jobs" else StepView).model_fields)
         return names, lambda item: [getattr(item, name) for name in names]
@@ -83,7 +82,7 @@ def _layout(spec: Specification, what: What) -> tuple[list[str], Callable[[Any],
 
 
 def _csv(pages: Pages, headings: list[str], cells: Callable[[Any], Iterable[Any]]) -> Iterator[str]:
-    """As RFC 4180 says it: commas, CRLF, quotes where they are needed."""
+    """As in RFC 4180: commas, CRLF, quotes where they are needed."""
     yield _lines([headings])
     for page in pages:
         yield _lines([_cell(value) for value in cells(item)] for item in page)
@@ -104,7 +103,7 @@ def _cell(value: Any) -> str:
 
 
 def _json(pages: Pages) -> Iterator[str]:
-    """An item a line, as the lists of the API have them."""
+    """One item a line, as the lists of the API have them."""
     start = '{"items": [\n'
     for page in pages:
         if page:

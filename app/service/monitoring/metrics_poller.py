@@ -1,47 +1,54 @@
-"""What Prometheus asks for: the state of all studies, and the steps done since it asked last."""
+"""Figures for Prometheus: the state of all studies, and each executed step exactly once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import RowMapping
-
-from app.service.work.workers import ALIVE_S
 from app.store.database import Database
-from app.store.metrics import count_workers, due_now, queue_counts, steps_done_since, study_counts
-from app.store.studies.listings import database_time
+from app.store.metrics import (
+    DueSteps,
+    ExecutedStep,
+    QueueCounts,
+    count_live_workers,
+    due_counts,
+    queue_counts,
+    steps_done_since,
+    study_counts,
+)
+from app.store.studies.jobs import database_time
 
 MOST_STUDIES = 100
-OVERLAP_S = 60.0  # a step is done a moment before its transaction is
+OVERLAP_S = 60.0  # a step's time is a moment before its transaction commits
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
-    queues: Sequence[RowMapping]
-    studies: dict[tuple[str, str], int]
-    due: RowMapping
+class Figures:
+    queues: Sequence[QueueCounts]
+    studies: dict[tuple[str, str], int]  # by phase and state
+    due: DueSteps
     workers: int
-    new_steps: Sequence[RowMapping]
+    new_steps: Sequence[ExecutedStep]
 
 
 @dataclass(slots=True)
-class Overlook:
-    """Looks again and again; each step is new once."""
+class MetricsPoller:
+    """Polls; reports each executed step exactly once."""
 
     _since: float | None = None
     _seen: set[int] = field(default_factory=set)
 
-    def look(self, database: Database) -> Overview:
+    def poll(self, database: Database) -> Figures:
         with database.read() as connection:
-            first = self._since is None
+            is_first = self._since is None
             since = database_time(connection) if self._since is None else self._since
             steps = steps_done_since(connection, since - OVERLAP_S)
-            overview = Overview(
+            new_steps = [] if is_first else [step for step in steps if step.id not in self._seen]
+            figures = Figures(
                 queues=queue_counts(connection, MOST_STUDIES),
                 studies=study_counts(connection),
-                due=due_now(connection),
-                workers=count_workers(connection, ALIVE_S),
-                new_steps=[] if first else [step for step in steps if step["id"] not in self._seen],
+                due=due_counts(connection),
+                workers=count_live_workers(connection),
+                new_steps=new_steps,
             )
-        self._since = max([since, *(step["done_at"] for step in steps)])
-        self._seen = {step["id"] for step in steps}
-        return overview
+        self._since = max([since, *(step.done_at for step in steps)])
+        self._seen = {step.id for step in steps}
+        return figures

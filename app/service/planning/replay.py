@@ -1,24 +1,26 @@
-"""Replay: a step that is done, computed again from what it read and compared with what it proposed."""
+"""Replay: compute an executed step again from what it read, and compare with what it proposed."""
 
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Row
 
-from app.domain.step_names import step_name
+from app.domain.samples import NewSample
+from app.domain.steps import Step
 from app.errors import RequestRefused
 from app.optimizer.models.fit_models import Map
 from app.optimizer.space import encode
-from app.service.planning.execute_step import prepare, versions
+from app.service.planning.compute_step import compute_step
 from app.service.planning.snapshot import problem_of
-from app.service.studies.lifecycle import find
+from app.service.planning.versions import versions
+from app.service.studies.lifecycle import require_study
 from app.store.database import Database
-from app.store.studies.samples import NewSample, proposed_by
+from app.store.studies.samples import samples_proposed_by
 from app.store.studies.steps import steps_of
+from counterpoise.wire.codes import StepState
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.specification import Specification
 
@@ -27,7 +29,7 @@ NOT_RECORDED = "not recorded"
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What became of one step. `versions`: those that differ, as they were then and are now."""
+    """How one step compares. `versions`: those that differ, as they were then and are now."""
 
     study: str
     step: str
@@ -35,91 +37,107 @@ class Replayed:
     samples: int  # that the step proposed
     equal_samples: int
     proposed_now: int
-    largest_distance: float | None  # in the unit cube, between a sample and its counterpart; None: nothing to compare
-    faults: list[str] = field(default_factory=list)  # what else differs, in words
+    largest_distance: float | None  # in the unit cube, between a sample and its counterpart; None without samples
+    faults: list[str] = field(default_factory=list)  # what else differs, for people
     versions: dict[str, tuple[str, str]] = field(default_factory=dict)
     took_s: float = 0.0
 
 
-def steps_to_replay(database: Database, study: str, wanted: str | None) -> list[tuple[str, Row[Any]]]:
-    """The step of this name, else all that are done, with their names."""
+def replay(database: Database, study: str, wanted: str | None, fit: Map = map) -> Iterator[Replayed]:
+    """Replay the step of this name, else all executed steps. Reads only."""
+    for name, step in _steps_to_replay(database, study, wanted):
+        yield _replay_step(database, study, name, step, fit)
+
+
+def _steps_to_replay(database: Database, study_name: str, wanted: str | None) -> list[tuple[str, Step]]:
     with database.read() as connection:
-        row = find(connection, study)
-        names = [objective["name"] for objective in row.spec["objectives"]]
-        found = [(step_name(s.kind, s.number, s.objective, names) or "", s) for s in steps_of(connection, row.id)]
-    done = [(name, step) for name, step in found if step.state == "done"]
+        study = require_study(connection, study_name)
+        steps = [(step.name(study.spec.objective_names), step) for step in steps_of(connection, study.id)]
+    executed = [(name, step) for name, step in steps if step.state is StepState.DONE]
     if wanted is None:
-        return done
-    chosen = [(name, step) for name, step in done if name == wanted]
+        return executed
+    chosen = [(name, step) for name, step in executed if name == wanted]
     if chosen:
         return chosen
-    if any(name == wanted for name, _ in found):
-        raise RequestRefused(f"step {wanted} of study {study!r} is due, not done; there is nothing to compare yet")
-    known = [name for name, _ in done]
-    last = f"; the last one done is {known[-1]}" if known else "; none is done yet"
-    raise RequestRefused(f"study {study!r} has no step {wanted!r}{did_you_mean(wanted, known) or last}")
+    if any(name == wanted for name, _ in steps):
+        raise RequestRefused(f"step {wanted} of study {study_name!r} is due, not done; there is nothing to compare yet")
+    names = [name for name, _ in executed]
+    last = f"; the last one done is {names[-1]}" if names else "; none is done yet"
+    raise RequestRefused(f"study {study_name!r} has no step {wanted!r}{did_you_mean(wanted, names) or last}")
 
 
-def replay(database: Database, study: str, wanted: str | None, fit: Map = map) -> Iterator[Replayed]:
-    """One step, or all of them in turn. Reads only."""
-    for name, step in steps_to_replay(database, study, wanted):
-        yield replay_step(database, study, name, step, fit)
-
-
-def replay_step(database: Database, study: str, name: str, step: Row[Any], fit: Map = map) -> Replayed:
+def _replay_step(database: Database, study: str, name: str, step: Step, fit: Map) -> Replayed:
     began = time.perf_counter()
     with database.read() as connection:
-        spec = Specification.model_validate(find(connection, study).spec)
-        then = proposed_by(connection, step.id)
-    changed = changed_versions(step.record.get("versions", {}))
+        spec = require_study(connection, study).spec
+        then = samples_proposed_by(connection, step.id)
+    record = step.record or {}
+    changed = changed_versions(record.get("versions", {}))
     try:
-        plan = prepare(database, step, fit)
-    except Exception as error:  # noqa: BLE001  data that the step never saw may do anything to it
-        words = "computing it again failed: " + "".join(traceback.format_exception_only(error)).strip()
-        return Replayed(study, name, False, len(then), 0, 0, None, [words], changed, time.perf_counter() - began)
-    now = plan.samples
-    equal, largest = compare(spec, then, now)
-    faults = _other_differences(step.record, plan.record)
+        plan = compute_step(database, step, fit)
+    except Exception as error:  # noqa: BLE001  data that the step never read may do anything to it
+        fault = "computing it again failed: " + "".join(traceback.format_exception_only(error)).strip()
+        took_s = time.perf_counter() - began
+        return Replayed(study, name, False, len(then), 0, 0, None, [fault], changed, took_s)
+    equal_samples, largest_distance = compare_samples(spec, then, plan.samples)
+    faults = _other_differences(record, plan.record)
     return Replayed(
         study=study,
         step=name,
-        equal=equal == len(then) == len(now) and not faults,
+        equal=equal_samples == len(then) == len(plan.samples) and not faults,
         samples=len(then),
-        equal_samples=equal,
-        proposed_now=len(now),
-        largest_distance=largest,
+        equal_samples=equal_samples,
+        proposed_now=len(plan.samples),
+        largest_distance=largest_distance,
         faults=faults,
         versions=changed,
         took_s=time.perf_counter() - began,
     )
 
 
-def compare(spec: Specification, then: Sequence[NewSample], now: Sequence[NewSample]) -> tuple[int, float | None]:
-    """How many samples are the same, in their place, to the last bit; and how far the others are at most.
+def compare_samples(
+    spec: Specification, then: Sequence[NewSample], now: Sequence[NewSample]
+) -> tuple[int, float | None]:
+    """How many samples are equal to the last bit, in their place; and the largest distance of the others.
 
-    Full samples are compared with full ones, so that one more or less does not put all others out of step.
+    Full samples are compared with full ones, so that one more or less does not shift all others.
     """
-    equal, largest = 0, None
+    equal = 0
+    largest = None
     variables = problem_of(spec, [1.0] * len(spec.objectives)).variables
     for full in (True, False):
-        pairs = list(zip((s for s in then if s.full == full), (s for s in now if s.full == full), strict=False))
-        equal += sum((list(a.x), sorted(a.objectives)) == (list(b.x), sorted(b.objectives)) for a, b in pairs)
+        before = [sample for sample in then if sample.full == full]
+        after = [sample for sample in now if sample.full == full]
+        pairs = list(zip(before, after, strict=False))
+        equal += sum(_is_equal(a, b) for a, b in pairs)
         if pairs:
-            apart = encode(variables, np.array([a.x for a, _ in pairs], dtype=float)) - encode(
-                variables, np.array([b.x for _, b in pairs], dtype=float)
-            )  # (n, d)
-            largest = max(largest or 0.0, float(np.linalg.norm(apart, axis=1).max()))
+            X_before = encode(variables, np.array([a.x for a, _ in pairs], dtype=float))  # (n, d)
+            X_after = encode(variables, np.array([b.x for _, b in pairs], dtype=float))  # (n, d)
+            distances = np.linalg.norm(X_before - X_after, axis=1)
+            largest = max(largest or 0.0, float(distances.max()))
     return equal, largest
 
 
-def _other_differences(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """A closing step proposes nothing: what it found is compared, as it is for a search step."""
-    values = [(record.get("hypervolume") or {}).get("value") for record in (then, now)]
-    found = [None if value is None else float(value) for value in values]  # a database may have 1e23 as an integer
-    return [] if found[0] == found[1] else [f"the hypervolume was {found[0]!r} and is now {found[1]!r}"]
+def _is_equal(a: NewSample, b: NewSample) -> bool:
+    return list(a.x) == list(b.x) and sorted(a.objectives) == sorted(b.objectives)
 
 
-def changed_versions(then: dict[str, str]) -> dict[str, tuple[str, str]]:
+def _other_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """A closing step proposes nothing: its hypervolume is compared, as that of a search step is."""
+    before, after = _hypervolume(then), _hypervolume(now)
+    return [] if before == after else [f"the hypervolume was {before!r} and is now {after!r}"]
+
+
+def _hypervolume(record: Mapping[str, Any]) -> float | None:
+    value = (record.get("hypervolume") or {}).get("value")
+    return None if value is None else float(value)  # a database may return 1e23 as an integer
+
+
+def changed_versions(then: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     now = versions()
-    pairs = {name: (then.get(name, NOT_RECORDED), now.get(name, NOT_RECORDED)) for name in {**then, **now}}
-    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+    changed = {}
+    for name in {**then, **now}:
+        before, after = then.get(name, NOT_RECORDED), now.get(name, NOT_RECORDED)
+        if before != after:
+            changed[name] = (before, after)
+    return changed

@@ -1,23 +1,29 @@
-"""From rows to arrays: the only place where the user's units and directions meet the optimiser's unit cube.
+"""From records to arrays: the only place where the user's units and directions meet the optimiser's unit cube.
 
-What a step sees is a prefix of the study's sequence, so that it is the same however late it is computed.
+What a step reads is a prefix of the study's sequence, so that it is the same however late it is executed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row
 
+from app.domain.samples import Evaluation, Sample
+from app.domain.steps import Step
+from app.domain.studies import Objective as StudyObjective
 from app.optimizer.arrays import Floats
 from app.optimizer.problem import Objective, Problem, Variable
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.space import encode
-from app.store.studies.samples import Origin, Outcome, jobs_of, outcomes_until, samples_of
+from app.store.database import Connection
+from app.store.studies.samples import evaluations_until, samples_of, wanted_outputs
 from app.store.studies.steps import steps_of
 from app.store.studies.studies import objectives_of
+from counterpoise.wire.codes import FailureKind, StepKind
 from counterpoise.wire.specification import Specification
+
+Values = dict[int, tuple[float, int]]  # by sample: minimised value, its number in the study's sequence
 
 
 def problem_of(spec: Specification, ratios: Sequence[float], cheap: Sequence[int] | None = None) -> Problem:
@@ -29,142 +35,157 @@ def problem_of(spec: Specification, ratios: Sequence[float], cheap: Sequence[int
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """All that a step may look at, by objective number and row of U."""
+    """All that a step may read, by position of the objective and row of U."""
 
-    samples: list[Origin]
+    samples: list[Sample]
     U: Floats  # (n, d): the samples' points in the unit cube
     row: dict[int, int]  # sample -> row of U
-    values: list[dict[int, tuple[float, int]]]  # per objective: sample -> (minimised value, seq)
-    infeasible: list[set[int]]  # per objective: samples
-    wanted: list[set[int]]  # per objective: samples that it was asked for, and imported ones
+    values: list[Values]
+    infeasible: list[set[int]]  # samples
+    wanted: list[set[int]]  # samples that were proposed for the objective, or imported
 
     def points(self, ids: Sequence[int]) -> Floats:
         return self.U[[self.row[sample] for sample in ids]]
 
     def data(self, objective: int, ids: Sequence[int]) -> Data:
-        return Data(self.points(ids), np.array([self.values[objective][sample][0] for sample in ids], dtype=float))
+        values = [self.values[objective][sample][0] for sample in ids]
+        return Data(self.points(ids), np.array(values, dtype=float))
+
+    def in_order(self, ids: Collection[int]) -> list[int]:
+        return [sample.id for sample in self.samples if sample.id in ids]
+
+    def complete(self) -> list[int]:
+        """D: the full samples that have all values."""
+        return [sample.id for sample in self.samples if sample.full and self._is_complete(sample.id)]
+
+    def _is_complete(self, sample: int) -> bool:
+        return all(sample in values for values in self.values)
+
+    def complete_values(self) -> Floats:
+        """The values of D, (n, m)."""
+        rows = [[values[sample][0] for values in self.values] for sample in self.complete()]
+        return np.array(rows, dtype=float).reshape(len(rows), len(self.values))
 
 
-def read_past(connection: Connection, problem: Problem, step: Row[Any]) -> Past:
-    samples = [one for one in samples_of(connection, step.study_id) if _before(one, step)]
-    outcomes = outcomes_until(connection, step.study_id, step.due_seq)
-    rows = objectives_of(connection, step.study_id)
-    run = {row.id: row.same_run_as or row.id for row in rows}
-    asked: dict[int, set[int]] = {}
-    known = {one.id for one in samples}
-    for sample, objective in jobs_of(connection, step.study_id):
+def read_past(connection: Connection, problem: Problem, step: Step) -> Past:
+    samples = [sample for sample in samples_of(connection, step.study) if _was_there(sample, step)]
+    objectives = objectives_of(connection, step.study)
+    known = {sample.id for sample in samples}
+    proposed: dict[int, set[int]] = {objective.id: set() for objective in objectives}
+    for sample, objective in wanted_outputs(connection, step.study):
         if sample in known:
-            asked.setdefault(objective, set()).add(sample)
-    X = np.array([one.x for one in samples], dtype=float).reshape(len(samples), problem.d)
-    values, infeasible = _outcomes(outcomes, [row.id for row in rows], problem)
-    imported = {one.id for one in samples if one.imported_seq is not None}
+            proposed[objective].add(sample)
+    imported = {sample.id for sample in samples if sample.is_imported}
+    X = np.array([sample.x for sample in samples], dtype=float).reshape(len(samples), problem.d)
+    evaluations = evaluations_until(connection, step.study, step.due_seq)
+    values, infeasible = _by_objective(evaluations, objectives, problem)
     return Past(
         samples=samples,
         U=encode(problem.variables, X),
-        row={one.id: index for index, one in enumerate(samples)},
+        row={sample.id: row for row, sample in enumerate(samples)},
         values=values,
         infeasible=infeasible,
-        wanted=[asked.get(run[row.id], set()) | imported for row in rows],
+        wanted=[proposed[objective.run] | imported for objective in objectives],
     )
 
 
-def _before(sample: Origin, step: Row[Any]) -> bool:
-    """Was the sample there when the step became due? Later steps matter when a step is computed again."""
+def _was_there(sample: Sample, step: Step) -> bool:
+    """Whether the sample existed when the step became due; later ones exist when a step is replayed."""
     if sample.imported_seq is not None:
-        return bool(sample.imported_seq <= step.due_seq)
-    if step.kind == "initial":
-        return bool(sample.kind == "initial" and (sample.number or 0) < step.number)
-    if sample.kind == "initial":
+        return sample.imported_seq <= step.due_seq
+    is_earlier = sample.number < step.number
+    if step.kind is StepKind.INITIAL:
+        return sample.kind is StepKind.INITIAL and is_earlier
+    if sample.kind is StepKind.INITIAL:
         return True
-    if sample.kind == "search":
-        return step.kind == "closing" or bool(step.kind == "search" and (sample.number or 0) < step.number)
-    if step.kind == "stream":
-        return bool(sample.objective == step.objective and (sample.number or 0) < step.number)
+    if sample.kind is StepKind.SEARCH:
+        return step.kind is StepKind.CLOSING or (step.kind is StepKind.SEARCH and is_earlier)
+    if step.kind is StepKind.STREAM:
+        return sample.objective == step.objective and is_earlier
     return True
 
 
-def _outcomes(
-    outcomes: Sequence[Outcome], objectives: Sequence[int], problem: Problem
-) -> tuple[list[dict[int, tuple[float, int]]], list[set[int]]]:
-    place = {objective: number for number, objective in enumerate(objectives)}
-    sign = [-1.0 if objective.direction == "maximize" else 1.0 for objective in problem.objectives]
-    values: list[dict[int, tuple[float, int]]] = [{} for _ in objectives]
+def _by_objective(
+    evaluations: Sequence[Evaluation], objectives: Sequence[StudyObjective], problem: Problem
+) -> tuple[list[Values], list[set[int]]]:
+    positions = {objective.id: objective.position for objective in objectives}
+    signs = [-1.0 if objective.direction == "maximize" else 1.0 for objective in problem.objectives]
+    values: list[Values] = [{} for _ in objectives]
     infeasible: list[set[int]] = [set() for _ in objectives]
-    for one in outcomes:
-        number = place[one.objective]
-        if one.value is not None:
-            values[number][one.sample] = (sign[number] * one.value, one.seq)
-            infeasible[number].discard(one.sample)
-        elif one.failure == "infeasible":
-            infeasible[number].add(one.sample)
+    for evaluation in evaluations:
+        position = positions[evaluation.objective]
+        if evaluation.value is not None:
+            values[position][evaluation.sample] = (signs[position] * evaluation.value, evaluation.seq)
+            infeasible[position].discard(evaluation.sample)
+        elif evaluation.failure is FailureKind.INFEASIBLE:
+            infeasible[position].add(evaluation.sample)
     return values, infeasible
 
 
-def complete(past: Past) -> tuple[list[int], Floats]:
-    """D: the full samples that have all values, and those, (n, m)."""
-    ids = [one.id for one in past.samples if one.full and all(one.id in values for values in past.values)]
-    F = np.array([[values[sample][0] for values in past.values] for sample in ids], dtype=float)
-    return ids, F.reshape(len(ids), len(past.values))
-
-
-def search_snapshot(connection: Connection, problem: Problem, past: Past, step: Row[Any]) -> Snapshot:
-    """What the search step may see."""
-    before = [one for one in steps_of(connection, step.study_id, "search") if one.number <= step.number]
-    dues = {one.number: one.due_seq for one in before}
-    record = next((one.record for one in before if one.number == step.number - 1), None)
-    models = record["models"] if record else [None] * problem.m
-    ids, F = complete(past)
-    done = set(ids)
-    numbers = range(problem.m)
-    extras = [_extra(past, number, problem, dues) for number in numbers]
+def search_snapshot(connection: Connection, problem: Problem, past: Past, step: Step) -> Snapshot:
+    """What the search step reads."""
+    steps = [other for other in steps_of(connection, step.study, StepKind.SEARCH) if other.number <= step.number]
+    due_seqs = {other.number: other.due_seq for other in steps}
+    models = _previous_models(steps, step) or [None] * problem.m
+    complete = past.complete()
+    positions = range(problem.m)
+    extras = [_extra(past, j, due_seqs) if j in problem.cheap else {} for j in positions]
+    partial = [_partial(past, j, set(complete), is_cheap=j in problem.cheap) for j in positions]
     return Snapshot(
         step=step.number,
         settled=step.inputs["settled"],
         budget=step.inputs["budget"],
         batch=step.inputs["size"],
-        X=past.points(ids).reshape(len(ids), problem.d),
-        F=F,
-        partial=tuple(past.data(number, _partial(past, number, problem, done)) for number in numbers),
-        extra=tuple(past.data(number, [sample for sample, _ in extras[number]]) for number in numbers),
-        extra_steps=tuple(np.array([came for _, came in extras[number]], dtype=np.int64) for number in numbers),
-        infeasible=tuple(past.points(_known(past, past.infeasible[number])) for number in numbers),
-        frozen=tuple(_frozen(past, number, dues[1]) if number in problem.cheap else None for number in numbers),
-        taken=tuple(past.points(_known(past, past.wanted[number])) for number in numbers),
+        X=past.points(complete).reshape(len(complete), problem.d),
+        F=past.complete_values(),
+        partial=tuple(past.data(j, partial[j]) for j in positions),
+        extra=tuple(past.data(j, list(extras[j])) for j in positions),
+        extra_steps=tuple(np.array(list(extras[j].values()), dtype=np.int64) for j in positions),
+        infeasible=tuple(past.points(past.in_order(past.infeasible[j])) for j in positions),
+        frozen=tuple(_frozen(past, j, due_seqs[1]) if j in problem.cheap else None for j in positions),
+        taken=tuple(past.points(past.in_order(past.wanted[j])) for j in positions),
         theta=tuple(_theta(model, "theta") for model in models),
         frozen_theta=tuple(_theta(model, "frozen_theta") for model in models),
     )
 
 
-def _known(past: Past, ids: set[int]) -> list[int]:
-    return [one.id for one in past.samples if one.id in ids]
+def _previous_models(steps: Sequence[Step], step: Step) -> list[dict[str, Any] | None] | None:
+    """The recorded models of the step before."""
+    for other in steps:
+        if other.number == step.number - 1 and other.record:
+            models: list[dict[str, Any] | None] = other.record["models"]
+            return models
+    return None
 
 
-def _partial(past: Past, number: int, problem: Problem, done: set[int]) -> list[int]:
-    """Values of incomplete full samples; for an expensive objective, also those that a stream once asked for."""
-    alone = number not in problem.cheap
-    return [
-        one.id for one in past.samples if one.id in past.values[number] and one.id not in done and (one.full or alone)
-    ]
+def _partial(past: Past, j: int, complete: set[int], *, is_cheap: bool) -> list[int]:
+    """Incomplete full samples with a value; for an expensive objective also samples of a stream that it once had."""
+    with_value = [sample for sample in past.samples if sample.id in past.values[j] and sample.id not in complete]
+    return [sample.id for sample in with_value if sample.full or not is_cheap]
 
 
-def _extra(past: Past, number: int, problem: Problem, dues: dict[int, int]) -> list[tuple[int, int]]:
-    """Cheap-only samples with a value, and the step that asked (for a stream's late value: in which it came)."""
-    found = []
-    for one in past.samples:
-        if one.full or one.id not in past.values[number] or number not in problem.cheap:
+def _extra(past: Past, j: int, due_seqs: dict[int, int]) -> dict[int, int]:
+    """Cheap-only samples with a value, and the step that proposed each.
+
+    For a late value of a stream it is the step in which it came.
+    """
+    found = {}
+    for sample in past.samples:
+        if sample.full or sample.id not in past.values[j]:
             continue
-        seq = past.values[number][one.id][1]
-        if one.kind == "search":
-            found.append((one.id, one.number or 0))
-        elif seq > dues[1]:
-            found.append((one.id, max(step for step, due in dues.items() if due < seq)))
+        seq = past.values[j][sample.id][1]
+        if sample.kind is StepKind.SEARCH:
+            found[sample.id] = sample.number
+        elif seq > due_seqs[1]:
+            found[sample.id] = max(number for number, due_seq in due_seqs.items() if due_seq < seq)
     return found
 
 
-def _frozen(past: Past, number: int, due: int) -> Data:
-    """What the stream of a cheap objective, the design included, had told when search began."""
-    values = past.values[number]
-    return past.data(number, [one.id for one in past.samples if one.id in values and values[one.id][1] <= due])
+def _frozen(past: Past, j: int, due_seq: int) -> Data:
+    """The values of a cheap objective's stream, the design included, when search began."""
+    values = past.values[j]
+    known = {sample for sample, (_, seq) in values.items() if seq <= due_seq}
+    return past.data(j, past.in_order(known))
 
 
 def _theta(model: dict[str, Any] | None, name: str) -> Floats | None:

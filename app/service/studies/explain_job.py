@@ -1,38 +1,30 @@
-"""Why a job is where it is: what happened to it, who had it, and what it waits for."""
+"""Why a job is in its state: what happened to it, which workers had it, and what it waits for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Connection, Row, RowMapping
-
-from app.domain.step_names import step_name
-from app.domain.timestamps import iso
+from app.domain.jobs import Job
+from app.domain.samples import Evaluation
+from app.domain.studies import ENDING_DETAILS, Objective, Study, co_objectives
+from app.domain.times import iso
 from app.errors import JobUnknown
-from app.service.studies.health import ENDINGS
-from app.service.work.workers import ALIVE_S
-from app.store.database import Database
-from app.store.studies.listings import (
-    database_time,
-    find_job,
-    find_sample,
-    jobs_held,
-    live_workers,
-    queue_head,
-    values_of,
-)
-from app.store.studies.studies import find_study_by_id, guests, objectives_of
-from app.store.work.attempts import last_attempts
-from counterpoise.wire.codes import Ending
+from app.store.database import Connection, Database
+from app.store.studies.jobs import database_time, find_job, queue_head
+from app.store.studies.samples import evaluations_of, find_sample
+from app.store.studies.studies import find_study_by_id, objectives_of
+from app.store.work.attempts import AttemptOfWorker, last_attempts
+from app.store.work.workers import held_leases, live_workers
+from counterpoise.wire.codes import FailureKind, JobState, Outcome
 from counterpoise.wire.views import AttemptStory, JobStory
+from counterpoise.wire.work import matches
 
 MOST_AHEAD = 1000
 MOST_ATTEMPTS = 100
-TAIL = 2000  # characters of a message
+MESSAGE_TAIL = 2000  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class WorkerPool:
     """The live workers that take an objective's jobs, and those that would if they were not drained."""
 
     names: list[str]
@@ -41,187 +33,196 @@ class Pool:
     drained: list[str]
 
 
-def explain_job(database: Database, number: int) -> JobStory:
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What is known about a job."""
+
+    job: Job
+    study: Study
+    objective: Objective
+    attempts: Sequence[AttemptOfWorker]
+    evaluations: Sequence[Evaluation]
+    ahead: int | None  # jobs before it in its queue
+    pool: WorkerPool | None  # of a ready job
+    now: float
+
+
+def explain_job(database: Database, job_id: int) -> JobStory:
     with database.read() as connection:
-        job = find_job(connection, number)
+        job = find_job(connection, job_id)
         if job is None:
-            raise JobUnknown(f"there is no job {number}; `counterpoise study` and GET /studies/NAME/jobs list them")
-        study = find_study_by_id(connection, job["study_id"])
-        objectives = objectives_of(connection, study.id)
-        mine = next(row for row in objectives if row.id == job["objective_id"])
-        sample = find_sample(connection, job["sample_id"])
-        tried = last_attempts(connection, number, MOST_ATTEMPTS)
-        told = [one for one in values_of(connection, [job["sample_id"]]) if one["objective_id"] == mine.id]
-        waits = job["state"] == "ready"
-        ahead = _ahead(connection, job) if waits and job["ready_at"] is None else None
-        pool = _pool(connection, study, mine) if waits else None
-        now = database_time(connection)
-    names = {row.id: row.name for row in objectives}
-    spec = study.spec
+            raise JobUnknown(f"there is no job {job_id}; `counterpoise study` and GET /studies/NAME/jobs list them")
+        study = find_study_by_id(connection, job.study)
+        objectives = {objective.id: objective for objective in objectives_of(connection, study.id)}
+        sample = find_sample(connection, job.sample)
+        facts = _facts(connection, job, study, objectives[job.objective])
+    also = co_objectives(list(objectives.values()))[job.objective]
+    variables = [variable.name for variable in study.spec.variables]
+    values = [evaluation.value for evaluation in facts.evaluations if evaluation.value is not None]
     return JobStory(
-        job=number,
+        job=job.id,
         study=study.name,
-        sample=job["sample_id"],
-        step=step_name(sample["kind"], sample["number"], sample["objective"], [o["name"] for o in spec["objectives"]]),
-        objective=mine.name,
-        also=[names[guest] for guest in guests(objectives)[mine.id]],
-        cheap_only=job["cheap_only"],
-        x=dict(zip([variable["name"] for variable in spec["variables"]], sample["x"], strict=True)),
-        state=job["state"],
-        value=next((one["value"] for one in told if one["value"] is not None), None),
-        ahead=ahead,
-        why=_why(job, study, mine, tried, told, pool, ahead, now),
-        attempts=[_attempt(one) for one in tried],
+        sample=job.sample,
+        step=sample.step(study.spec.objective_names),
+        objective=facts.objective.name,
+        also=[objectives[other].name for other in also],
+        cheap_only=job.cheap_only,
+        x=dict(zip(variables, sample.x, strict=True)),
+        state=job.state,
+        value=values[0] if values else None,
+        ahead=facts.ahead,
+        why=_REASONS[job.state](facts),
+        attempts=[_attempt_story(attempt) for attempt in facts.attempts],
     )
 
 
-def _ahead(connection: Connection, job: RowMapping) -> int:
-    """Jobs before it in its queue; looks at no more than it counts."""
-    queue = queue_head(connection, job["objective_id"], MOST_AHEAD)
-    return queue.index(job["id"]) if job["id"] in queue else MOST_AHEAD
-
-
-def _pool(connection: Connection, study: Row[Any], objective: Row[Any]) -> Pool:
-    def takes(worker: RowMapping) -> bool:
-        pairs = ((worker["studies"], study.name), (worker["objectives"], objective.name))
-        return all("*" in wanted or name in wanted for wanted, name in pairs)
-
-    held = jobs_held(connection)
-    alive = [worker for worker in live_workers(connection, ALIVE_S, held) if takes(worker)]
-    able = [worker for worker in alive if not worker["drained"]]
-    return Pool(
-        names=[worker["name"] for worker in able],
-        slots=sum(worker["slots"] for worker in able),
-        busy=sum(min(len(held.get(worker["id"], ())), worker["slots"]) for worker in able),
-        drained=[worker["name"] for worker in alive if worker["drained"]],
+def _facts(connection: Connection, job: Job, study: Study, objective: Objective) -> _Facts:
+    is_ready = job.state is JobState.READY
+    evaluations = evaluations_of(connection, [job.sample])
+    return _Facts(
+        job=job,
+        study=study,
+        objective=objective,
+        attempts=last_attempts(connection, job.id, MOST_ATTEMPTS),
+        evaluations=[evaluation for evaluation in evaluations if evaluation.objective == objective.id],
+        ahead=_ahead(connection, job) if is_ready and job.ready_at is None else None,
+        pool=_pool(connection, study, objective) if is_ready else None,
+        now=database_time(connection),
     )
 
 
-def _attempt(row: RowMapping) -> AttemptStory:
+def _ahead(connection: Connection, job: Job) -> int:
+    """Jobs before it in its queue; reads no more than it counts."""
+    queue = queue_head(connection, job.objective, MOST_AHEAD)
+    return queue.index(job.id) if job.id in queue else MOST_AHEAD
+
+
+def _pool(connection: Connection, study: Study, objective: Objective) -> WorkerPool:
+    held = held_leases(connection)
+    of_study = [worker for worker in live_workers(connection, held) if matches(worker.studies, study.name)]
+    taking = [worker for worker in of_study if matches(worker.objectives, objective.name)]
+    able = [worker for worker in taking if not worker.drained]
+    return WorkerPool(
+        names=[worker.name for worker in able],
+        slots=sum(worker.slots for worker in able),
+        busy=sum(min(len(held.get(worker.id, ())), worker.slots) for worker in able),
+        drained=[worker.name for worker in taking if worker.drained],
+    )
+
+
+def _attempt_story(of_worker: AttemptOfWorker) -> AttemptStory:
+    attempt = of_worker.attempt
     return AttemptStory(
-        number=row["number"],
-        worker=row["worker"],
-        leased_at=iso(row["leased_at"]),
-        ended_at=iso(row["ended_at"]),
-        outcome=row["outcome"],
-        value=row["value"],
-        failure=row["failure"],
-        message=row["message"][-TAIL:] if row["message"] else None,
-        duration_s=row["duration_s"],
+        number=attempt.number,
+        worker=of_worker.worker,
+        leased_at=iso(attempt.leased_at),
+        ended_at=iso(attempt.ended_at),
+        outcome=attempt.outcome,
+        value=attempt.value,
+        failure=attempt.failure,
+        message=attempt.message[-MESSAGE_TAIL:] if attempt.message else None,
+        duration_s=attempt.duration_s,
     )
 
 
-def _why(
-    job: RowMapping,
-    study: Row[Any],
-    objective: Row[Any],
-    tried: Sequence[RowMapping],
-    told: Sequence[RowMapping],
-    pool: Pool | None,
-    ahead: int | None,
-    now: float,
-) -> list[str]:
-    match job["state"]:
-        case "ready":
-            return _why_ready(job, study, objective, tried, pool, ahead)
-        case "leased":
-            return _why_leased(job, objective, tried, now)
-        case "done":
-            return [_why_done(tried, told)]
-        case "failed":
-            return [_why_failed(job, study, told)]
-    return [_why_superseded(job, study)]
+def _why_ready(facts: _Facts) -> list[str]:
+    job, study = facts.job, facts.study
+    reasons = []
+    if facts.attempts:
+        last = facts.attempts[-1]
+        ended = last.attempt.failure or last.attempt.outcome or "it runs"
+        reasons.append(f"attempt {last.attempt.number}, with worker {last.worker}, ended: {ended}")
+    if study.is_paused:
+        reasons.append(f"the study is paused; `counterpoise study resume {study.name}` lets it go on")
+    if job.ready_at is not None:
+        reasons.append(f"it backs off until {iso(job.ready_at)}, because it was lost {_times(job.losses)}")
+    if facts.ahead is not None:
+        reasons.append(_place_in_queue(facts.ahead, facts.objective.name))
+    if facts.pool is not None:
+        reasons += _why_not_taken(facts.objective.name, facts.pool)
+    return reasons
 
 
-def _why_ready(
-    job: RowMapping,
-    study: Row[Any],
-    objective: Row[Any],
-    tried: Sequence[RowMapping],
-    pool: Pool | None,
-    ahead: int | None,
-) -> list[str]:
-    words = []
-    if tried:
-        last = tried[-1]
-        words.append(f"attempt {last['number']}, with worker {last['worker']}, ended: {_outcome(last)}")
-    if study.state == "paused":
-        words.append(f"the study is paused; `counterpoise study resume {study.name}` lets it go on")
-    if job["ready_at"] is not None:
-        words.append(f"it backs off until {iso(job['ready_at'])}, as it was lost {_times(job['losses'])}")
-    if ahead is not None:
-        words.append(_place(ahead, objective.name))
-    return words + (_why_nobody(objective, pool) if pool is not None else [])
-
-
-def _place(ahead: int, objective: str) -> str:
+def _place_in_queue(ahead: int, objective: str) -> str:
     if ahead == 0:
         return f"it is the next in the queue of {objective}"
-    before = (
-        f"{MOST_AHEAD} or more jobs are" if ahead >= MOST_AHEAD else "1 job is" if ahead == 1 else f"{ahead} jobs are"
-    )
-    return f"{before} before it in the queue of {objective}"
+    if ahead >= MOST_AHEAD:
+        return f"{MOST_AHEAD} or more jobs are before it in the queue of {objective}"
+    jobs = "1 job is" if ahead == 1 else f"{ahead} jobs are"
+    return f"{jobs} before it in the queue of {objective}"
 
 
-def _why_nobody(objective: Row[Any], pool: Pool) -> list[str]:
-    words = [f"drained, and so not asking for it: {', '.join(pool.drained[:3])}"] if pool.drained else []
+def _why_not_taken(objective: str, pool: WorkerPool) -> list[str]:
+    reasons = []
+    if pool.drained:
+        reasons.append(f"drained, so that they do not ask for it: {', '.join(pool.drained[:3])}")
     if not pool.names:
-        return [*words, f"no live worker takes {objective.name}; start one, or look at `counterpoise workers`"]
+        return [*reasons, f"no live worker takes {objective}; start one, or see `counterpoise workers`"]
     free = pool.slots - pool.busy
-    able = f"{len(pool.names)} live worker{'' if len(pool.names) == 1 else 's'}"
+    workers = f"{len(pool.names)} live worker{'' if len(pool.names) == 1 else 's'}"
     if free <= 0:
-        return [*words, f"all {pool.slots} slots of {able} for {objective.name} are busy"]
-    return [
-        *words,
-        f"{able} for {objective.name} with {free} free of {pool.slots} slots: it goes with one of the next asks",
-    ]
+        return [*reasons, f"all {pool.slots} slots of {workers} for {objective} are busy"]
+    available = f"{workers} for {objective} with {free} free of {pool.slots} slots"
+    return [*reasons, f"{available}: one of the next asks gets it"]
 
 
-def _why_leased(job: RowMapping, objective: Row[Any], tried: Sequence[RowMapping], now: float) -> list[str]:
-    last = tried[-1]
-    words = [f"worker {last['worker']} has had it since {iso(last['leased_at'])}, as attempt {last['number']}"]
-    late = job["expires_at"] < now
-    words.append(
-        f"its lease ran out at {iso(job['expires_at'])}; unless it speaks, another worker gets the job in a moment"
-        if late
-        else f"its lease runs until {iso(job['expires_at'])}, and longer with every heartbeat"
-    )
-    if objective.timeout_s is not None:
-        words.append(f"heartbeats help until {iso(last['leased_at'] + objective.timeout_s)}: timeout_s is over then")
-    return words
+def _why_leased(facts: _Facts) -> list[str]:
+    job, last = facts.job, facts.attempts[-1]
+    leased_at = last.attempt.leased_at
+    reasons = [f"worker {last.worker} has had it since {iso(leased_at)}, as attempt {last.attempt.number}"]
+    deadline = iso(job.expires_at)
+    if job.expires_at is not None and job.expires_at < facts.now:
+        reasons.append(f"its lease expired at {deadline}; without a heartbeat another worker gets the job in a moment")
+    else:
+        reasons.append(f"its lease runs until {deadline}, and longer with every heartbeat")
+    if facts.objective.timeout_s is not None:
+        latest = iso(leased_at + facts.objective.timeout_s)
+        reasons.append(f"heartbeats extend it until {latest} at most: timeout_s is over then")
+    return reasons
 
 
-def _why_done(tried: Sequence[RowMapping], told: Sequence[RowMapping]) -> str:
-    value = next(one for one in told if one["value"] is not None)
-    first = next((one for one in tried if one["outcome"] in ("done", "late")), None)
-    if first is None:
-        return f"its value was not told by a worker, but given at {iso(value['at'])}"
-    late = ", after its lease had expired" if first["outcome"] == "late" else ""
-    return f"worker {first['worker']} told its value at {iso(value['at'])}, in attempt {first['number']}{late}"
+def _why_done(facts: _Facts) -> list[str]:
+    evaluation = next(evaluation for evaluation in facts.evaluations if evaluation.value is not None)
+    at = iso(evaluation.at)
+    for of_worker in facts.attempts:
+        attempt = of_worker.attempt
+        if attempt.outcome in (Outcome.DONE, Outcome.LATE):
+            late = ", after its lease had expired" if attempt.outcome is Outcome.LATE else ""
+            return [f"worker {of_worker.worker} told its value at {at}, in attempt {attempt.number}{late}"]
+    return [f"its value was not told by a worker, but imported at {at}"]
 
 
-def _why_failed(job: RowMapping, study: Row[Any], told: Sequence[RowMapping]) -> str:
-    kind = told[-1]["failure"] if told else None
-    again = f"`counterpoise study retry {study.name}` runs it again"
-    if kind == "infeasible":
-        return f"the point has no value (infeasible), which is not retried; {again}"
-    if kind == "error":
-        return f"the simulation failed {_times(job['errors'])}, as often as max_attempts allows; {again}"
-    return f"it was lost {_times(job['losses'])}, as often as max_losses allows; {again}"
+def _why_failed(facts: _Facts) -> list[str]:
+    job = facts.job
+    kind = facts.evaluations[-1].failure if facts.evaluations else None
+    again = f"`counterpoise study retry {facts.study.name}` runs it again"
+    if kind is FailureKind.INFEASIBLE:
+        return [f"the point has no value (infeasible), which is not retried; {again}"]
+    if kind is FailureKind.ERROR:
+        return [f"the simulation failed {_times(job.errors)}, as often as max_attempts allows; {again}"]
+    return [f"it was lost {_times(job.losses)}, as often as max_losses allows; {again}"]
 
 
-def _why_superseded(job: RowMapping, study: Row[Any]) -> str:
-    welcome = "a value would still be welcome"
-    if job["cheap_only"] and job["step"] < study.step:
-        return f"the search went on to step {job['step'] + 1} before anybody took it; {welcome}"
-    if study.ending == Ending.STOPPED:
-        return f"the study was stopped before anybody took it; {welcome}"
-    why = ENDINGS[Ending(study.ending)] if study.ending else "the search went on"
-    return f"it is no longer needed: {why}; {welcome}"
+def _why_superseded(facts: _Facts) -> list[str]:
+    job, study = facts.job, facts.study
+    if job.cheap_only and job.step < study.step:
+        reason = f"the search went on to step {job.step + 1} before a worker took it"
+    elif study.is_stopped:
+        reason = "the study was stopped before a worker took it"
+    elif study.ending is not None:
+        reason = f"it is no longer needed: {ENDING_DETAILS[study.ending]}"
+    else:
+        reason = "it is no longer needed: the search went on"
+    return [f"{reason}; a value would still be used"]
 
 
-def _outcome(attempt: RowMapping) -> str:
-    return attempt["failure"] or attempt["outcome"] or "it runs"
+_REASONS = {
+    JobState.READY: _why_ready,
+    JobState.LEASED: _why_leased,
+    JobState.DONE: _why_done,
+    JobState.FAILED: _why_failed,
+    JobState.SUPERSEDED: _why_superseded,
+}
 
 
 def _times(number: int) -> str:

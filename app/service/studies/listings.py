@@ -1,155 +1,160 @@
-"""Lists of what a study has, page by page, in the user's terms."""
+"""Lists of what a study has, page by page, in the user's units; and the front."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from sqlalchemy import Connection, Row, RowMapping
-
-from app.domain.step_names import step_name
-from app.domain.timestamps import iso
+from app.domain.jobs import Job
+from app.domain.samples import Sample
+from app.domain.studies import Study
+from app.domain.times import iso
 from app.errors import ObjectiveUnknown
-from app.service.studies.lifecycle import find
-from app.store.database import Database
-from app.store.studies.listings import attempts_of, last_workers, page_of_jobs, page_of_samples, values_of
+from app.service.studies.lifecycle import require_study
+from app.store.database import Connection, Database
+from app.store.studies.jobs import last_workers, page_of_jobs
+from app.store.studies.samples import evaluations_of, page_of_samples
 from app.store.studies.steps import steps_of
 from app.store.studies.studies import objectives_of
+from app.store.work.attempts import AttemptOfWorker, attempts_at
+from counterpoise.wire.codes import JobState
 from counterpoise.wire.problems import did_you_mean
+from counterpoise.wire.specification import Specification
 from counterpoise.wire.views import AttemptView, FrontItem, JobView, SampleView, StepView
 
-AT_ONCE = 10_000
-TOLD = ("outcome", "value", "failure", "message", "duration_s", "details")
+FRONT_PAGE = 10_000
 
 
 def list_samples(
     database: Database, name: str, after: int, limit: int, full: bool | None
 ) -> list[tuple[int, SampleView]]:
     with database.read() as connection:
-        study = find(connection, name)
-        rows = page_of_samples(connection, study.id, after, limit, full)
-        return [(sample.sample, sample) for sample in _samples(connection, study, rows)]
+        study = require_study(connection, name)
+        samples = page_of_samples(connection, study.id, after, limit, full)
+        return [(view.sample, view) for view in _sample_views(connection, study, samples)]
 
 
-def _samples(connection: Connection, study: Row[Any], rows: Sequence[RowMapping]) -> list[SampleView]:
-    objectives = {row.id: row.name for row in objectives_of(connection, study.id)}
-    names = [objective["name"] for objective in study.spec["objectives"]]
-    variables = [variable["name"] for variable in study.spec["variables"]]
-    values: dict[int, dict[str, float]] = {}
-    failures: dict[int, dict[str, str]] = {}
-    for one in values_of(connection, [row["id"] for row in rows]):
-        objective = objectives[one["objective_id"]]
-        if one["value"] is not None:
-            values.setdefault(one["sample_id"], {})[objective] = one["value"]
-            failures.get(one["sample_id"], {}).pop(objective, None)
-        else:
-            failures.setdefault(one["sample_id"], {})[objective] = one["failure"]
+def _sample_views(connection: Connection, study: Study, samples: Sequence[Sample]) -> list[SampleView]:
+    names = {objective.id: objective.name for objective in objectives_of(connection, study.id)}
+    variables = [variable.name for variable in study.spec.variables]
+    values: dict[int, dict[str, float]] = {sample.id: {} for sample in samples}
+    failures: dict[int, dict[str, str]] = {sample.id: {} for sample in samples}
+    for evaluation in evaluations_of(connection, list(values)):
+        objective = names[evaluation.objective]
+        if evaluation.value is not None:
+            values[evaluation.sample][objective] = evaluation.value
+            failures[evaluation.sample].pop(objective, None)
+        elif evaluation.failure is not None:
+            failures[evaluation.sample][objective] = evaluation.failure
     return [
         SampleView(
-            sample=row["id"],
-            step=step_name(row["kind"], row["number"], row["objective"], names),
-            full=row["full"],
-            x=dict(zip(variables, row["x"], strict=True)),
-            values=values.get(row["id"], {}),
-            failures=failures.get(row["id"], {}),
-            open=row["open"],
+            sample=sample.id,
+            step=sample.step(study.spec.objective_names),
+            full=sample.full,
+            x=dict(zip(variables, sample.x, strict=True)),
+            values=values[sample.id],
+            failures=failures[sample.id],
+            open=sample.open,
         )
-        for row in rows
+        for sample in samples
     ]
 
 
 def list_jobs(
-    database: Database, name: str, after: int, limit: int, objective: str | None, state: str | None
+    database: Database, name: str, after: int, limit: int, objective: str | None, state: JobState | None
 ) -> list[tuple[int, JobView]]:
     with database.read() as connection:
-        study = find(connection, name)
-        objectives = {row.id: row.name for row in objectives_of(connection, study.id)}
-        ids = {each: number for number, each in objectives.items()}
+        study = require_study(connection, name)
+        ids = {each.name: each.id for each in objectives_of(connection, study.id)}
         if objective is not None and objective not in ids:
             raise ObjectiveUnknown(f"objective {objective!r} is not in study {name!r}{did_you_mean(objective, ids)}")
         wanted = ids[objective] if objective is not None else None
-        rows = page_of_jobs(connection, study.id, after, limit, wanted, state)
-        workers = last_workers(connection, [row["id"] for row in rows])
-        values = {
-            (one["sample_id"], one["objective_id"]): one["value"]
-            for one in values_of(connection, [row["sample_id"] for row in rows])
-            if one["value"] is not None
-        }
-    return [
-        (
-            row["id"],
-            JobView(
-                job=row["id"],
-                sample=row["sample_id"],
-                objective=objectives[row["objective_id"]],
-                state=row["state"],
-                value=values.get((row["sample_id"], row["objective_id"])),
-                attempts=row["attempts"],
-                cheap_only=row["cheap_only"],
-                worker=workers.get(row["id"]),
-                expires_at=iso(row["expires_at"]),
-            ),
-        )
-        for row in rows
-    ]
+        jobs = page_of_jobs(connection, study.id, after, limit, wanted, state)
+        workers = last_workers(connection, [job.id for job in jobs])
+        values = _values(connection, jobs)
+    names = {id_: name for name, id_ in ids.items()}
+    return [(job.id, _job_view(job, names, values, workers)) for job in jobs]
+
+
+def _values(connection: Connection, jobs: Sequence[Job]) -> dict[tuple[int, int], float]:
+    """By sample and objective."""
+    found = {}
+    for evaluation in evaluations_of(connection, [job.sample for job in jobs]):
+        if evaluation.value is not None:
+            found[evaluation.sample, evaluation.objective] = evaluation.value
+    return found
+
+
+def _job_view(
+    job: Job, names: Mapping[int, str], values: Mapping[tuple[int, int], float], workers: Mapping[int, str]
+) -> JobView:
+    return JobView(
+        job=job.id,
+        sample=job.sample,
+        objective=names[job.objective],
+        state=job.state,
+        value=values.get((job.sample, job.objective)),
+        attempts=job.attempts,
+        cheap_only=job.cheap_only,
+        worker=workers.get(job.id),
+        expires_at=iso(job.expires_at),
+    )
 
 
 def list_attempts(database: Database, name: str, after: int, limit: int) -> list[tuple[int, AttemptView]]:
-    """Of at most so many jobs, all attempts; a job without any is there once."""
+    """All attempts of at most so many jobs; a job without any is listed once."""
     with database.read() as connection:
-        study = find(connection, name)
-        objectives = {row.id: row.name for row in objectives_of(connection, study.id)}
-        rows = page_of_jobs(connection, study.id, after, limit, None, None)
-        found: dict[int, list[dict[str, Any]]] = {}
-        for one in attempts_of(connection, [row["id"] for row in rows]):
-            found.setdefault(one["job_id"], []).append(dict(one))
-    return [
-        (row["id"], _attempt(row, objectives, one))
-        for row in rows
-        for one in found.get(row["id"], [dict.fromkeys(NO_ATTEMPT)])
-    ]
+        study = require_study(connection, name)
+        names = {objective.id: objective.name for objective in objectives_of(connection, study.id)}
+        jobs = page_of_jobs(connection, study.id, after, limit)
+        attempts = attempts_at(connection, [job.id for job in jobs])
+    views = []
+    for job in jobs:
+        objective = names[job.objective]
+        views += [(job.id, _attempt_view(job, objective, attempt)) for attempt in attempts.get(job.id, [None])]
+    return views
 
 
-NO_ATTEMPT = ("number", "worker", "leased_at", "ended_at", *TOLD)
-
-
-def _attempt(job: RowMapping, objectives: dict[int, str], one: Mapping[str, Any]) -> AttemptView:
+def _attempt_view(job: Job, objective: str, of_worker: AttemptOfWorker | None) -> AttemptView:
+    attempt = of_worker.attempt if of_worker else None
     return AttemptView(
-        job=job["id"],
-        sample=job["sample_id"],
-        objective=objectives[job["objective_id"]],
-        cheap_only=job["cheap_only"],
-        state=job["state"],
-        attempt=one["number"],
-        worker=one["worker"],
-        leased_at=iso(one["leased_at"]),
-        ended_at=iso(one["ended_at"]),
-        **{name: one[name] for name in TOLD},
+        job=job.id,
+        sample=job.sample,
+        objective=objective,
+        cheap_only=job.cheap_only,
+        state=job.state,
+        attempt=attempt.number if attempt else None,
+        worker=of_worker.worker if of_worker else None,
+        leased_at=iso(attempt.leased_at if attempt else None),
+        ended_at=iso(attempt.ended_at if attempt else None),
+        outcome=attempt.outcome if attempt else None,
+        value=attempt.value if attempt else None,
+        failure=attempt.failure if attempt else None,
+        message=attempt.message if attempt else None,
+        duration_s=attempt.duration_s if attempt else None,
+        details=attempt.details if attempt else None,
     )
 
 
 def list_steps(database: Database, name: str, after: int, limit: int) -> list[tuple[int, StepView]]:
     with database.read() as connection:
-        study = find(connection, name)
-        names = [objective["name"] for objective in study.spec["objectives"]]
-        rows = steps_of(connection, study.id, after=after, limit=limit)
-    return [
-        (
-            row.id,
-            StepView(
-                step=step_name(row.kind, row.number, row.objective, names) or "",
-                kind=row.kind,
-                objective=names[row.objective] if row.objective >= 0 else None,
-                number=row.number,
-                state=row.state,
-                due_seq=row.due_seq,
-                due_at=iso(row.due_at),
-                done_at=iso(row.done_at),
-                faults=row.faults,
-                fault=row.fault,
-                record=row.record,
-            ),
+        study = require_study(connection, name)
+        steps = steps_of(connection, study.id, after=after, limit=limit)
+    names = study.spec.objective_names
+    views = []
+    for step in steps:
+        view = StepView(
+            step=step.name(names),
+            kind=step.kind,
+            objective=names[step.objective] if step.objective >= 0 else None,
+            number=step.number,
+            state=step.state,
+            due_seq=step.due_seq,
+            due_at=iso(step.due_at),
+            done_at=iso(step.done_at),
+            faults=step.faults,
+            fault=step.fault,
+            record=step.record,
         )
-        for row in rows
-    ]
+        views.append((step.id, view))
+    return views
 
 
 def front(database: Database, name: str) -> list[FrontItem]:
@@ -157,21 +162,23 @@ def front(database: Database, name: str) -> list[FrontItem]:
     best: list[SampleView] = []
     after = 0
     with database.read() as connection:
-        study = find(connection, name)
-        while rows := page_of_samples(connection, study.id, after, AT_ONCE, full=True):
-            best = _nondominated(study.spec["objectives"], best + _samples(connection, study, rows))
-            after = rows[-1]["id"]
-    return [FrontItem(sample=one.sample, step=one.step, x=one.x, values=one.values) for one in best]
+        study = require_study(connection, name)
+        while samples := page_of_samples(connection, study.id, after, FRONT_PAGE, full=True):
+            best = _nondominated(study.spec, best + _sample_views(connection, study, samples))
+            after = samples[-1].id
+    return [FrontItem(sample=view.sample, step=view.step, x=view.x, values=view.values) for view in best]
 
 
-def _nondominated(objectives: Sequence[dict[str, Any]], samples: Sequence[SampleView]) -> list[SampleView]:
-    complete = [one for one in samples if len(one.values) == len(objectives)]
+def _nondominated(spec: Specification, samples: Sequence[SampleView]) -> list[SampleView]:
+    complete = [sample for sample in samples if len(sample.values) == len(spec.objectives)]
     if not complete:
         return []
-    import moocore  # here: a server starts faster without numerical libraries, and mostly needs none
+    # Imported here: a server starts faster without numerical libraries, and mostly needs none.
+    import moocore
     import numpy as np
 
-    signs = [-1.0 if objective["direction"] == "maximize" else 1.0 for objective in objectives]
-    F = np.array([[one.values[o["name"]] for o in objectives] for one in complete]) * signs  # (n, m)
-    best = moocore.is_nondominated(F, keep_weakly=True)
-    return [one for one, kept in zip(complete, best, strict=True) if kept]
+    signs = [-1.0 if objective.direction == "maximize" else 1.0 for objective in spec.objectives]
+    rows = [[sample.values[name] for name in spec.objective_names] for sample in complete]
+    F = np.array(rows) * signs  # (n, m)
+    is_best = moocore.is_nondominated(F, keep_weakly=True)
+    return [sample for sample, is_kept in zip(complete, is_best, strict=True) if is_kept]

@@ -1,24 +1,51 @@
-"""What engineers see of a study, from counters."""
+"""What engineers see of a study, in a constant number of queries."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row
-
-from app.domain.timestamps import iso
-from app.service.planning.ratios import ENOUGH, ratio_source
+from app.domain.ratios import ENOUGH_DURATIONS, LAST_DURATIONS, ratio_source
+from app.domain.steps import Step
+from app.domain.studies import Objective, Study
+from app.domain.times import iso
 from app.service.studies.health import health
-from app.service.studies.lifecycle import find
+from app.service.studies.lifecycle import require_study
 from app.store.database import Database
 from app.store.studies.samples import last_durations
-from app.store.studies.steps import last_records
+from app.store.studies.steps import last_recorded_steps
 from app.store.studies.studies import leased_counts, objectives_of, page_of_studies
-from counterpoise.wire.specification import Specification
+from counterpoise.wire.codes import StepKind
 from counterpoise.wire.views import Hypervolume, ObjectiveView, StudySummary, StudyView
 
 
-def summary(study: Row[Any]) -> dict[str, Any]:
+def list_studies(database: Database, after: int, limit: int) -> list[tuple[int, StudySummary]]:
+    with database.read() as connection:
+        studies = page_of_studies(connection, after, limit)
+    return [(study.id, StudySummary(**_summary(study))) for study in studies]
+
+
+def study_view(database: Database, name: str) -> StudyView:
+    with database.read() as connection:
+        study = require_study(connection, name)
+        objectives = objectives_of(connection, study.id)
+        leased = leased_counts(connection, study.id)
+        runs = [objective.id for objective in objectives if objective.has_jobs]
+        durations = last_durations(connection, runs, LAST_DURATIONS)
+        last_steps = last_recorded_steps(connection, study.id, 2)
+        views = [_objective_view(study, objective, leased, durations) for objective in objectives]
+        items = health(connection, study, objectives, views)
+    return StudyView(
+        **_summary(study),
+        objectives=views,
+        ratio_source=ratio_source(study.spec, objectives, durations),
+        hypervolume=_hypervolume(study, last_steps),
+        planning_s=_planning_s(last_steps),
+        health=items,
+        spec=study.spec.model_dump(mode="json"),
+    )
+
+
+def _summary(study: Study) -> dict[str, Any]:
     return {
         "name": study.name,
         "phase": study.phase,
@@ -34,74 +61,58 @@ def summary(study: Row[Any]) -> dict[str, Any]:
     }
 
 
-def list_studies(database: Database, after: int, limit: int) -> list[tuple[int, StudySummary]]:
-    with database.read() as connection:
-        return [(row.id, StudySummary(**summary(row))) for row in page_of_studies(connection, after, limit)]
-
-
-def view(database: Database, name: str) -> StudyView:
-    with database.read() as connection:
-        study = find(connection, name)
-        rows = objectives_of(connection, study.id)
-        leased = leased_counts(connection, study.id)
-        objectives = [_objective(connection, study, row, leased) for row in rows]
-        last = last_records(connection, study.id, 2)
-        return StudyView(
-            **summary(study),
-            objectives=objectives,
-            ratio_source=ratio_source(connection, study, rows),
-            hypervolume=_hypervolume(study, last),
-            planning_s=max(last[0].done_at - last[0].due_at, 0.0) if last else None,
-            health=health(connection, study, rows, objectives),
-            spec=Specification.model_validate(study.spec).model_dump(mode="json"),  # 1e23 may be an integer there
-        )
-
-
-def _objective(connection: Connection, study: Row[Any], row: Row[Any], leased: dict[int, int]) -> ObjectiveView:
-    spec = study.spec["objectives"][row.position]
-    run = row.same_run_as or row.id
-    durations = last_durations(connection, run, 100)
-    held = leased.get(run, 0)
+def _objective_view(
+    study: Study, objective: Objective, leased: Mapping[int, int], durations: Mapping[int, Sequence[float]]
+) -> ObjectiveView:
+    spec = study.spec.objectives[objective.position]
+    latest = durations[objective.run]
+    held = leased.get(objective.run, 0)
+    is_cheap = objective.ratio > study.spec.cheap_threshold if objective.cheap is None else objective.cheap
     return ObjectiveView(
-        name=row.name,
-        direction=spec["direction"],
-        unit=spec["unit"],
-        same_run_as=spec["same_run_as"],
-        cheap=bool(row.cheap) if row.cheap is not None else row.ratio > study.spec["cheap_threshold"],
-        ratio=row.ratio,
-        median_duration_s=statistics.median(durations) if durations else None,
-        duration_quartiles_s=_quartiles(durations),
-        ready=row.created - row.done - row.failed - row.superseded - held,
+        name=objective.name,
+        direction=spec.direction,
+        unit=spec.unit,
+        same_run_as=spec.same_run_as,
+        cheap=is_cheap,
+        ratio=objective.ratio,
+        median_duration_s=statistics.median(latest) if latest else None,
+        duration_quartiles_s=_quartiles(latest),
+        ready=objective.unsettled - held,
         leased=held,
-        done=row.done,
-        failed=row.failed,
-        superseded=row.superseded,
+        done=objective.done,
+        failed=objective.failed,
+        superseded=objective.superseded,
     )
 
 
 def _quartiles(durations: Sequence[float]) -> tuple[float, float] | None:
-    if len(durations) < ENOUGH:
+    if len(durations) < ENOUGH_DURATIONS:
         return None
     first, _, third = statistics.quantiles(durations, n=4, method="inclusive")
     return first, third
 
 
-def _hypervolume(study: Row[Any], last: Sequence[Row[Any]]) -> Hypervolume | None:
-    found, before = ([(step.record or {}).get("hypervolume") for step in last] + [None, None])[:2]
-    if not found:
+def _planning_s(last_steps: Sequence[Step]) -> float | None:
+    """How long the last step took, from due to done."""
+    if not last_steps or last_steps[0].done_at is None:
         return None
-    step = last[0]
-    objectives = study.spec["objectives"]
-    reference = {
-        o["name"]: -value if o["direction"] == "maximize" else value
-        for o, value in zip(objectives, found["reference"], strict=True)
-    }
-    number = step.number if step.kind == "search" else study.step
+    return max(last_steps[0].done_at - last_steps[0].due_at, 0.0)
+
+
+def _hypervolume(study: Study, last_steps: Sequence[Step]) -> Hypervolume | None:
+    recorded = [(step.record or {}).get("hypervolume") for step in last_steps]
+    if not recorded or not recorded[0]:
+        return None
+    last, step = recorded[0], last_steps[0]
+    reference = {}
+    for objective, value in zip(study.spec.objectives, last["reference"], strict=True):
+        reference[objective.name] = -value if objective.direction == "maximize" else value
+    before = recorded[1] if len(recorded) > 1 else None
     return Hypervolume(
-        value=found["value"],
+        value=last["value"],
         reference_point=reference,
-        step=number,
-        exact=found["exact"],
-        front=found.get("front"),
+        step=step.number if step.kind is StepKind.SEARCH else study.step,
+        exact=last["exact"],
+        front=last.get("front"),
         previous=before["value"] if before else None,
     )

@@ -2,166 +2,154 @@
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
-from weakref import WeakKeyDictionary
 
-from sqlalchemy import Connection, Engine
-
-from app.domain.timestamps import iso
+from app.domain.jobs import Lease, LeaseRequest
+from app.domain.studies import Definition, Queue
+from app.domain.times import iso
+from app.domain.workers import WorkerSeen
 from app.fault_points import point
-from app.store.database import Database
-from app.store.studies.studies import Queue, find_queues, find_study_by_id, objectives_of
-from app.store.work.lease_queue import Lease, Wish, any_ready, lease, open_attempts
-from app.store.work.workers import Seen, drained_among, see_workers
-from counterpoise.wire.work import Ask, Job
+from app.store.database import Connection, Database
+from app.store.studies.studies import definitions_of, find_queues
+from app.store.work.lease_queue import any_ready, lease_jobs, open_attempts
+from app.store.work.workers import drained_among, register_workers
+from counterpoise.wire.codes import StudyState
+from counterpoise.wire.work import ALL, Ask, Job, matches
 
-ALL = "*"
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What never changes about a study's jobs."""
-
-    name: str
-    seed: int
-    variables: tuple[str, ...]
-    objectives: dict[int, str]
-    also: dict[int, list[str]]
-    lease_s: dict[int, float]
-    timeout_s: dict[int, float | None]
+QueueIds = tuple[int, ...]
 
 
-def peek(database: Database, asks: Sequence[Ask]) -> bool:
-    """Is there anything for any of these? Reads only, a constant number of queries."""
+def any_jobs_for(database: Database, asks: Sequence[Ask]) -> bool:
+    """Whether there is a job for any of these asks. Reads only, in a constant number of queries."""
     with database.read() as connection:
-        queues = _queues(connection, asks)
-        wanted = sorted({queue.id for ask in asks for queue in _wanted(ask, queues)})
-        return bool(wanted) and any_ready(connection, wanted)
+        queues = queues_of(connection, asks)
+        wanted = {queue.id for ask in asks for queue in _wanted(ask, queues)}
+        return bool(wanted) and any_ready(connection, sorted(wanted))
 
 
-def drained(database: Database, asks: Sequence[Ask]) -> set[str]:
-    """The workers among these that get no jobs, so that there is nothing to wait for."""
+def drained_workers(database: Database, asks: Sequence[Ask]) -> set[str]:
+    """The workers among these that get no jobs, so that they need not wait."""
     with database.read() as connection:
         return drained_among(connection, {ask.worker for ask in asks})
 
 
-def serve(database: Database, asks: Sequence[Ask], heartbeat_s: float) -> list[list[Job]]:
-    """Lease for all of these asks at once; a list of jobs for each, in their order."""
-    shares = database.write(lambda connection: serve_all(connection, asks, heartbeat_s))
+def serve_asks(database: Database, asks: Sequence[Ask], heartbeat_s: float) -> list[list[Job]]:
+    """Lease jobs for all of these asks at once; returns a list of jobs for each, in their order."""
+    jobs = database.write(_serve, asks, heartbeat_s)
     point("ask.committed")
-    return shares
+    return jobs
 
 
-def serve_all(connection: Connection, asks: Sequence[Ask], heartbeat_s: float) -> list[list[Job]]:
-    workers = see_workers(connection, [Seen(a.worker, tuple(a.studies), tuple(a.objectives), a.max_jobs) for a in asks])
-    queues = _queues(connection, asks)
-    groups: dict[tuple[int, ...], list[int]] = {}
+def _serve(connection: Connection, asks: Sequence[Ask], heartbeat_s: float) -> list[list[Job]]:
+    workers = register_workers(connection, [_seen(ask) for ask in asks])
+    queues = queues_of(connection, asks)
+    groups: dict[QueueIds, list[int]] = {}  # by queues wanted: indices of asks
     for index, ask in enumerate(asks):
-        if not workers[ask.worker]["drained"]:
-            groups.setdefault(tuple(queue.id for queue in _wanted(ask, queues)), []).append(index)
-    shares: list[list[Lease]] = [[] for _ in asks]
-    for part in _apart([wanted for wanted in groups if wanted]):
-        most = {wanted: sum(asks[index].max_jobs for index in groups[wanted]) for wanted in part}
-        leases = lease(connection, [Wish(_begin_anywhere(wanted, queues), most[wanted]) for wanted in part])
-        for wanted in part:
-            _deal([one for one in leases if one.objective in wanted], groups[wanted], asks, shares)
-    open_attempts(
-        connection, [(one, workers[ask.worker]["id"]) for ask, share in zip(asks, shares, strict=True) for one in share]
-    )
+        wanted = tuple(queue.id for queue in _wanted(ask, queues))
+        if wanted and not workers[ask.worker].drained:
+            groups.setdefault(wanted, []).append(index)
+    leases: list[list[Lease]] = [[] for _ in asks]
+    for batch in _disjoint_batches(groups):
+        requests = [_request(wanted, [asks[index] for index in groups[wanted]], queues) for wanted in batch]
+        leased = lease_jobs(connection, requests)
+        for wanted in batch:
+            available = [lease for lease in leased if lease.objective in wanted]
+            _deal(available, groups[wanted], asks, leases)
+    with_workers = []
+    for ask, own in zip(asks, leases, strict=True):
+        with_workers += [(lease, workers[ask.worker].id) for lease in own]
+    open_attempts(connection, with_workers)
     point("ask.written")
-    return [[_job(connection, one, heartbeat_s) for one in share] for share in shares]
+    return _jobs(connection, leases, heartbeat_s)
 
 
-def _apart(groups: Iterable[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
-    """Parts in which no queue occurs twice, as a statement must not give one job to two; mostly one.
-
-    Who came first is in no later part than who wants the same.
-    """
-    parts: list[list[tuple[int, ...]]] = []
-    for group in groups:
-        taken = (number for number, part in enumerate(parts, 1) if any(set(group) & set(other) for other in part))
-        after = max(taken, default=0)
-        if after == len(parts):
-            parts.append([])
-        parts[after].append(group)
-    return parts
+def _seen(ask: Ask) -> WorkerSeen:
+    return WorkerSeen(ask.worker, tuple(ask.studies), tuple(ask.objectives), ask.max_jobs)
 
 
-def _deal(leases: Sequence[Lease], members: Sequence[int], asks: Sequence[Ask], shares: list[list[Lease]]) -> None:
-    """One to each in turn, so that nobody takes all that others wait for."""
-    left = list(leases)
-    while left:
-        for index in members:
-            if left and len(shares[index]) < asks[index].max_jobs:
-                shares[index].append(left.pop(0))
-
-
-def _queues(connection: Connection, asks: Sequence[Ask]) -> list[Queue]:
+def queues_of(connection: Connection, asks: Sequence[Ask]) -> list[Queue]:
     names = {name for ask in asks for name in ask.studies}
     return find_queues(connection, None if ALL in names else sorted(names))
 
 
 def _wanted(ask: Ask, queues: Sequence[Queue]) -> list[Queue]:
-    return [
-        queue
-        for queue in queues
-        if (ALL in ask.studies or queue.study_name in ask.studies)
-        and (ALL in ask.objectives or queue.objective in ask.objectives)
-        and queue.state == "active"
-        and queue.open > 0
-    ]
+    return [queue for queue in queues if _has_jobs(queue) and _is_wanted(ask, queue)]
 
 
-def _begin_anywhere(wanted: Sequence[int], queues: Sequence[Queue]) -> list[int]:
-    """The queues, beginning at a random study: with a fixed order the first study would starve the others."""
-    study = {queue.id: queue.study for queue in queues}
-    studies = list(dict.fromkeys(study[queue] for queue in wanted))
+def _has_jobs(queue: Queue) -> bool:
+    return queue.state is StudyState.ACTIVE and queue.unsettled > 0
+
+
+def _is_wanted(ask: Ask, queue: Queue) -> bool:
+    return matches(ask.studies, queue.study_name) and matches(ask.objectives, queue.objective)
+
+
+def _disjoint_batches(groups: Iterable[QueueIds]) -> list[list[QueueIds]]:
+    """Batches in which no queue occurs twice, because a statement must not lease one job twice. Mostly one batch.
+
+    FIFO between asks that share a queue: the later one is in no earlier batch.
+    """
+    batches: list[list[QueueIds]] = []
+    for group in groups:
+        position = 0
+        for number, batch in enumerate(batches, 1):
+            if any(set(group) & set(other) for other in batch):
+                position = number
+        if position == len(batches):
+            batches.append([])
+        batches[position].append(group)
+    return batches
+
+
+def _request(wanted: QueueIds, asks: Sequence[Ask], queues: Sequence[Queue]) -> LeaseRequest:
+    limit = sum(ask.max_jobs for ask in asks)
+    return LeaseRequest(_from_random_study(wanted, queues), limit)
+
+
+def _from_random_study(wanted: QueueIds, queues: Sequence[Queue]) -> list[int]:
+    """The queues, beginning at a random study: in a fixed order the first study would starve the others."""
+    study_of = {queue.id: queue.study for queue in queues}
+    studies = list(dict.fromkeys(study_of[queue] for queue in wanted))
     first = random.randrange(len(studies))  # noqa: S311
-    rank = {each: place for place, each in enumerate(studies[first:] + studies[:first])}
-    return sorted(wanted, key=lambda queue: rank[study[queue]])
+    ranks = {study: rank for rank, study in enumerate(studies[first:] + studies[:first])}
+    return sorted(wanted, key=lambda queue: ranks[study_of[queue]])
 
 
-def _job(connection: Connection, one: Lease, heartbeat_s: float) -> Job:
-    facts = facts_of(connection, one.study)
-    word = f"{facts.seed}:{one.x}:{facts.objectives[one.objective]}".encode()  # the same in any database
+def _deal(available: Sequence[Lease], members: Sequence[int], asks: Sequence[Ask], leases: list[list[Lease]]) -> None:
+    """One lease to each ask in turn, so that no ask takes all that others wait for."""
+    left = list(available)
+    while left:
+        for index in members:
+            if left and len(leases[index]) < asks[index].max_jobs:
+                leases[index].append(left.pop(0))
+
+
+def _jobs(connection: Connection, leases: Sequence[Sequence[Lease]], heartbeat_s: float) -> list[list[Job]]:
+    studies = {lease.study for own in leases for lease in own}
+    definitions = definitions_of(connection, studies)
+    return [[_job(lease, definitions[lease.study], heartbeat_s) for lease in own] for own in leases]
+
+
+def _job(lease: Lease, study: Definition, heartbeat_s: float) -> Job:
+    run = study.runs[lease.objective]
+    variables = [variable.name for variable in study.spec.variables]
     return Job(
-        job=one.job,
-        lease=one.lease,
-        study=facts.name,
-        sample=one.sample,
-        objective=facts.objectives[one.objective],
-        also=facts.also[one.objective],
-        x=dict(zip(facts.variables, one.x, strict=True)),
-        attempt=one.attempt,
-        seed=int.from_bytes(blake2b(word, digest_size=4).digest()) >> 1,
-        expires_at=iso(one.expires_at),
-        heartbeat_s=min(heartbeat_s, facts.lease_s[one.objective] / 3.0),
-        timeout_s=facts.timeout_s[one.objective],
+        job=lease.job,
+        lease=lease.lease,
+        study=study.name,
+        sample=lease.sample,
+        objective=run.name,
+        also=run.also,
+        x=dict(zip(variables, lease.x, strict=True)),
+        attempt=lease.attempt,
+        seed=_job_seed(study.seed, lease.x, run.name),
+        expires_at=iso(lease.expires_at),
+        heartbeat_s=min(heartbeat_s, run.lease_s / 3.0),
+        timeout_s=run.timeout_s,
     )
 
 
-_cache: WeakKeyDictionary[Engine, dict[int, Facts]] = WeakKeyDictionary()
-
-
-def facts_of(connection: Connection, study: int) -> Facts:
-    """Kept per process: a study's specification never changes."""
-    known = _cache.setdefault(connection.engine, {})
-    if study not in known:
-        if len(known) > 1000:
-            known.clear()
-        known[study] = _read_facts(connection, study)
-    return known[study]
-
-
-def _read_facts(connection: Connection, study: int) -> Facts:
-    row, rows = find_study_by_id(connection, study), objectives_of(connection, study)
-    return Facts(
-        name=row.name,
-        seed=row.seed,
-        variables=tuple(variable["name"] for variable in row.spec["variables"]),
-        objectives={each.id: each.name for each in rows},
-        also={each.id: [guest.name for guest in rows if guest.same_run_as == each.id] for each in rows},
-        lease_s={each.id: each.lease_s for each in rows},
-        timeout_s={each.id: each.timeout_s for each in rows},
-    )
+def _job_seed(seed: int, x: Sequence[float], objective: str) -> int:
+    """The same for every attempt, and in any database."""
+    identity = f"{seed}:{x}:{objective}".encode()
+    return int.from_bytes(blake2b(identity, digest_size=4).digest()) >> 1

@@ -1,25 +1,24 @@
-"""Expiry: leases without a sign of life return their jobs; back-offs that are over end. Run by planners."""
+"""Expiry: leases without a sign of life return their jobs; back-offs end. Run by planners."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from sqlalchemy import Connection, Row
-
-from app.domain.changes import Ending, JobRow, Ledger
-from app.domain.job_rules import lost
+from app.domain import job_rules
+from app.domain.changes import ChangeSet
+from app.domain.jobs import Job
+from app.domain.scheduling import prefix_until_due
+from app.domain.studies import Study, co_objectives
 from app.fault_points import point
-from app.service.planning.schedule import make_due_what_is, settled_together
-from app.service.work.tell import failures, limits_of
-from app.store.database import Database
-from app.store.studies.studies import find_study_by_id, guests, objectives_of
+from app.service.planning.schedule import schedule_due_steps
+from app.store.database import Connection, Database
+from app.store.studies.studies import find_study_by_id, objectives_of
 from app.store.wakeups import notify
-from app.store.work.apply import ripen, write
+from app.store.work.apply import apply, end_backoffs
 from app.store.work.lease_deadlines import (
-    any_stale,
-    forget_stale,
-    note_kept,
-    overdue,
-    shorten_impossible,
+    any_stale_record,
+    delete_stale_records,
+    overdue_jobs,
+    record_kept_leases,
+    shorten_impossible_deadlines,
     still_overdue,
 )
 from app.store.work.row_locks import lock_jobs, lock_study
@@ -28,73 +27,70 @@ from app.store.work.workers import count_attempts
 AT_ONCE = 500
 
 
-def expire(database: Database) -> int:
-    """One round; answers how many leases ended. After an outage nothing expires for one lease time."""
+def expire_leases(database: Database) -> int:
+    """End the leases that are over; returns how many. After an outage none expires for one lease time."""
     ended = 0
     faults: dict[int, Exception] = {}  # by study
     while True:
         with database.read() as connection:
-            found = overdue(connection, AT_ONCE, without=faults)
+            overdue = overdue_jobs(connection, AT_ONCE, without=faults)
         point("expire.found")
         by_study: dict[int, list[int]] = {}
-        for job, study in found:
+        for job, study in overdue:
             by_study.setdefault(study, []).append(job)
-        before = len(faults)
-        for study, ids in sorted(by_study.items()):
+        faults_before = len(faults)
+        for study, jobs in sorted(by_study.items()):
             try:
-                ended += database.write(lambda connection, s=study, ids=ids: expire_jobs(connection, s, ids))  # type: ignore[misc]
-            except Exception as error:  # noqa: BLE001  the other studies' leases expire all the same
+                ended += database.write(_expire_jobs, study, jobs)
+            except Exception as error:  # noqa: BLE001  a fault in one study must not keep the leases of the others
                 faults[study] = error
-        if len(faults) == before:
-            break  # else once more without those, however many leases of theirs are over
+        if len(faults) == faults_before:
+            break  # otherwise once more without the faulty studies, however many overdue leases they have
     if faults:
         raise next(iter(faults.values()))
     return ended
 
 
-def tidy(database: Database) -> None:
-    """End back-offs that are over, and deadlines that a clock set back has made impossible; note what is kept."""
-
-    def work(connection: Connection) -> None:
-        shorten_impossible(connection)
-        note_kept(connection)
-        if ripen(connection):
-            notify(connection)
-
-    database.write(work)
+def clean_up(database: Database) -> None:
+    """End back-offs, mend deadlines after a clock was set back, and record leases that an outage keeps."""
+    database.write(_clean_up)
     with database.read() as connection:
-        stale = any_stale(connection)
-    if stale:
-        database.write(forget_stale)
+        has_stale_records = any_stale_record(connection)
+    if has_stale_records:
+        database.write(delete_stale_records)
 
 
-def expire_jobs(connection: Connection, study_id: int, ids: list[int]) -> int:
+def _clean_up(connection: Connection) -> None:
+    shorten_impossible_deadlines(connection)
+    record_kept_leases(connection)
+    if end_backoffs(connection):
+        notify(connection)
+
+
+def _expire_jobs(connection: Connection, study_id: int, ids: Sequence[int]) -> int:
     if lock_study(connection, study_id) is None:
         return 0
     jobs = lock_jobs(connection, ids)
-    over = [jobs[job] for job in sorted(still_overdue(connection, ids))]
+    overdue = [jobs[job] for job in sorted(still_overdue(connection, ids))]
     ended: list[str] = []
-    while len(ended) < len(over):
-        ended += _expire_together(connection, find_study_by_id(connection, study_id), over[len(ended) :])
+    while len(ended) < len(overdue):
+        study = find_study_by_id(connection, study_id)
+        ended += _expire_prefix(connection, study, overdue[len(ended) :])
     count_attempts(connection, dict.fromkeys(ended))
     point("expire.written")
     return len(ended)
 
 
-def _expire_together(connection: Connection, study: Row[Any], over: Sequence[JobRow]) -> list[str]:
-    """As many of them as may be settled at once; answers the leases that ended."""
-    rows = objectives_of(connection, study.id)
-    also = guests(rows)
-    ledger = Ledger()
-    for job in over[: settled_together(study, rows, over)[0]]:
-        change = lost(job, limits_of(study))
-        ledger.changes.append(change)
-        ledger.endings.append(Ending(job.lease or "", "expired"))
-        ledger.mishaps.append((job.objective, "expired"))
-        if change.state == "failed":
-            ledger.results += failures(job, "lost", also)
-    write(connection, study, ledger, also)
+def _expire_prefix(connection: Connection, study: Study, overdue: Sequence[Job]) -> list[str]:
+    """Expire as many as may be settled in one go; returns the leases that ended."""
+    objectives = objectives_of(connection, study.id)
+    with_runs = co_objectives(objectives)
+    changes = ChangeSet()
+    count, _ = prefix_until_due(study, objectives, overdue)
+    for job in overdue[:count]:
+        job_rules.expire(changes, job, with_runs[job.objective], study.limits)
+    apply(connection, study, changes, with_runs)
     notify(connection)
-    if ledger.results:
-        make_due_what_is(connection, find_study_by_id(connection, study.id))
-    return [ending.lease for ending in ledger.endings]
+    if changes.results:
+        schedule_due_steps(connection, find_study_by_id(connection, study.id))
+    return changes.ended_leases

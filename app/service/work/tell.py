@@ -1,219 +1,198 @@
-"""Tell: a worker's values and failures. Idempotent per lease; a list is answered item by item."""
+"""Tell: workers' values and failures. Idempotent per lease; a list is processed item by item."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from sqlalchemy import Connection, Row, RowMapping
-
-from app.domain.changes import Ending, JobRow, Ledger, Result
-from app.domain.job_rules import Limits, told_failure, told_value
+from app.domain import job_rules
+from app.domain.changes import ChangeSet
+from app.domain.job_rules import Report
+from app.domain.jobs import Attempt, Job
+from app.domain.scheduling import prefix_until_due
+from app.domain.studies import CoObjectives, Objective, Study, co_objectives
 from app.fault_points import point
-from app.service.planning.schedule import make_due_what_is, settled_together
-from app.store.database import Database
-from app.store.studies.studies import find_study_by_id, guests, objectives_of_all
+from app.service.planning.schedule import schedule_due_steps
+from app.store.database import Connection, Database
+from app.store.studies.studies import find_study_by_id, objectives_of_all
 from app.store.wakeups import notify
-from app.store.work.apply import write_all
+from app.store.work.apply import apply_all
 from app.store.work.row_locks import lock_jobs_of, lock_studies_of
 from app.store.work.workers import count_attempts
-from counterpoise.wire.codes import Ending as StudyEnding
+from counterpoise.wire.codes import FailureKind, JobState, Outcome
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.work import Tell, Told
 
 MOST_METADATA = 20_000
-Ended = dict[str, RowMapping | None]  # by lease
-SAID = ("done", "failed", "late", "duplicate")  # outcomes that a worker's own words gave an attempt
+DETAILS = {
+    Outcome.DONE: "recorded",
+    Outcome.LATE: "recorded; the lease had expired, but the value was still missing",
+    Outcome.DUPLICATE: "kept as a further attempt; another lease was faster and its value stands",
+    Outcome.FAILED: "the failure is recorded",
+}
+AttemptsBefore = dict[str, Attempt | None]  # by lease: an ended attempt as it was before the transaction
 
 
 def tell(database: Database, items: Sequence[Tell]) -> list[Told]:
-    answers = database.write(lambda connection: tell_all(connection, items))
+    """Settle what can be settled, in one transaction; returns a response for each item."""
+    told = database.write(_tell, items)
     point("tell.committed")
-    return answers
+    return told
 
 
 @dataclass(frozen=True, slots=True)
 class _Locked:
-    """What tells are about: studies, their objectives, and by lease the job and the attempt at it."""
+    """What tells refer to: studies, their objectives, and by lease the job and the attempt."""
 
-    studies: Mapping[int, Row[Any]]
-    objectives: Mapping[int, Sequence[Row[Any]]]
-    held: Mapping[str, tuple[JobRow, RowMapping]]
+    studies: Sequence[Study]
+    objectives: Mapping[int, Sequence[Objective]]
+    jobs: Mapping[str, tuple[Job, Attempt]]
 
     def knows(self, item: Tell) -> bool:
-        return item.lease in self.held and self.held[item.lease][0].id == item.job
+        return item.lease in self.jobs and self.jobs[item.lease][0].id == item.job
 
 
-def _lock(connection: Connection, items: Sequence[Tell]) -> _Locked:
+def _lock(connection: Connection, items: Iterable[Tell]) -> _Locked:
+    """Lock for all items at once, so that two lists never wait for each other."""
     leases = [item.lease for item in items]
     studies = lock_studies_of(connection, leases)
-    return _Locked(studies, objectives_of_all(connection, list(studies)), lock_jobs_of(connection, leases))
+    objectives = objectives_of_all(connection, [study.id for study in studies])
+    return _Locked(studies, objectives, lock_jobs_of(connection, leases))
 
 
-def tell_all(connection: Connection, items: Sequence[Tell]) -> list[Told]:
-    """Settle what can be settled, in one transaction; answers in the order of the items."""
+def _tell(connection: Connection, items: Sequence[Tell]) -> list[Told]:
     point("tell.begun")
-    locked = _lock(connection, items)  # for all items at once, so that two lists never wait for each other
-    answers: dict[int, Told] = {}
+    locked = _lock(connection, items)
+    told: dict[int, Told] = {}  # by index
     for index, item in enumerate(items):
         if not locked.knows(item):
-            detail = f"lease {item.lease} was never issued for job {item.job}; tell with the pair that /ask answered"
-            answers[index] = Told(job=item.job, status=404, detail=detail)
-    ended: Ended = {}
-    left = [index for index in range(len(items)) if index not in answers]
+            detail = f"lease {item.lease} was never issued for job {item.job}; tell with the pair that /ask returned"
+            told[index] = Told(job=item.job, status=404, detail=detail)
+    before: AttemptsBefore = {}
+    left = [index for index in range(len(items)) if index not in told]
     while left:
-        told = _tell_round(connection, [items[index] for index in left], locked, ended)
-        answers.update({index: answer for index, answer in zip(left, told, strict=True) if answer is not None})
-        left = [index for index in left if index not in answers]
+        told |= _tell_round(connection, {index: items[index] for index in left}, locked, before)
+        left = [index for index in left if index not in told]
         if left:
-            locked = _lock(connection, [items[index] for index in left])  # what was settled has changed it
-    count_attempts(connection, ended)
+            locked = _lock(connection, [items[index] for index in left])  # the round has changed it
+    count_attempts(connection, before)
     point("tell.written")
-    return [answers[index] for index in range(len(items))]
+    return [told[index] for index in range(len(items))]
 
 
-def _tell_round(connection: Connection, items: Sequence[Tell], locked: _Locked, ended: Ended) -> list[Told | None]:
-    """Settle what can be settled at once, in as many statements as one tell; None for what must wait for that."""
-    told: dict[int, dict[int, JobRow]] = {study: {} for study in locked.studies}  # by study, then by index
-    spoken_of: set[int] = set()
-    parted: set[int] = set()
-    for index, item in enumerate(items):
-        job, attempt = locked.held[item.lease]
-        if job.id in spoken_of:  # a second word on a job must see the first one's effect, and what follows this one's
-            parted.add(attempt["study_id"])
-        if attempt["study_id"] not in parted:
-            told[attempt["study_id"]][index] = job
-            spoken_of.add(job.id)
-    answers: list[Told | None] = [None] * len(items)
-    heard: list[tuple[Row[Any], Ledger]] = []
-    also: dict[int, list[int]] = {}
-    questionable: list[int] = []  # studies in which something may be due afterwards
-    opened = {job.sample: attempt["open"] for job, attempt in locked.held.values()}
-    for study in locked.studies.values():
-        rows, mine = locked.objectives[study.id], told[study.id]
-        hearing = _Hearing({row.id: row.name for row in rows}, guests(rows), limits_of(study))
-        count, may_be_due = settled_together(study, rows, list(mine.values()), opened)
-        for index in list(mine)[:count]:
-            answers[index] = hearing.hear(items[index], *locked.held[items[index].lease])
-        heard.append((study, hearing.ledger))
-        also |= hearing.also
-        if hearing.ledger.results and (may_be_due or study.planned_full == study.settled_full):
-            questionable.append(study.id)
-    write_all(connection, heard, also)
-    for _, ledger in heard:
-        note_ended(ended, ledger, {lease: attempt for lease, (_, attempt) in locked.held.items()})
-    for id_ in questionable:
-        make_due_what_is(connection, find_study_by_id(connection, id_))
-    if any(change.state == "ready" for _, ledger in heard for change in ledger.changes):
+def _tell_round(
+    connection: Connection, items: Mapping[int, Tell], locked: _Locked, before: AttemptsBefore
+) -> dict[int, Told]:
+    """Settle what can be settled in one go; items that depend on it are left for the next round."""
+    told: dict[int, Told] = {}
+    parts: list[tuple[Study, ChangeSet, CoObjectives]] = []
+    to_schedule: list[int] = []  # studies in which a step may be due afterwards
+    by_study = _first_tells(items, locked)
+    for study in locked.studies:
+        own = by_study.get(study.id, {})
+        objectives = locked.objectives[study.id]
+        jobs = [locked.jobs[item.lease][0] for item in own.values()]
+        count, may_be_due = prefix_until_due(study, objectives, jobs)
+        tells = _StudyTells(study, objectives)
+        for index, item in list(own.items())[:count]:
+            told[index] = tells.tell(item, *locked.jobs[item.lease])
+        parts.append((study, tells.changes, tells.co_objectives))
+        if tells.changes.results and (may_be_due or study.unsettled_full == 0):
+            to_schedule.append(study.id)
+    apply_all(connection, parts)
+    for _, changes, _ in parts:
+        for lease in changes.ended_leases:
+            before.setdefault(lease, locked.jobs[lease][1] if lease in locked.jobs else None)
+    for study_id in to_schedule:
+        schedule_due_steps(connection, find_study_by_id(connection, study_id))
+    if any(changes.makes_jobs_ready for _, changes, _ in parts):
         notify(connection)
-    return answers
+    return told
 
 
-def note_ended(ended: Ended, ledger: Ledger, attempts: Mapping[str, RowMapping]) -> None:
-    """For `count_attempts` at the transaction's end: what each attempt was before the transaction."""
-    for ending in ledger.endings:
-        ended.setdefault(ending.lease, attempts.get(ending.lease))
+def _first_tells(items: Mapping[int, Tell], locked: _Locked) -> dict[int, dict[int, Tell]]:
+    """By study and index: the items up to a study's first repeated tell for a job.
 
-
-def limits_of(study: Row[Any]) -> Limits:
-    return Limits(study.spec["max_attempts"], study.spec["max_losses"], study.step, study.ending == StudyEnding.STOPPED)
+    A repeated tell must see the effect of the one before it, and what follows must not overtake it: it is deferred to
+    the next round with all that follows in its study.
+    """
+    by_study: dict[int, dict[int, Tell]] = {}
+    seen: set[int] = set()
+    deferred: set[int] = set()  # studies
+    for index, item in items.items():
+        job, _ = locked.jobs[item.lease]
+        if job.id in seen:
+            deferred.add(job.study)
+        if job.study not in deferred:
+            by_study.setdefault(job.study, {})[index] = item
+            seen.add(job.id)
+    return by_study
 
 
 @dataclass(slots=True)
-class _Hearing:
-    """One study's part of a list of tells, heard item by item and written at once."""
+class _StudyTells:
+    """The tells of one study: each adds to the change set."""
 
-    names: dict[int, str]
-    also: dict[int, list[int]]
-    limits: Limits
-    ledger: Ledger = field(default_factory=Ledger)
+    study: Study
+    objectives: Sequence[Objective]
+    changes: ChangeSet = field(default_factory=ChangeSet)
+    co_objectives: CoObjectives = field(init=False)
 
-    def hear(self, item: Tell, job: JobRow, attempt: RowMapping) -> Told:
-        if attempt["outcome"] in SAID:
-            return self._again(item, job, attempt)
-        fault = self._fault(item, job)
-        if fault:
-            return Told(job=item.job, status=422, state=job.state, detail=fault)
-        return self._value(item, job, attempt) if item.failure is None else self._failure(item, job)
+    def __post_init__(self) -> None:
+        self.co_objectives = co_objectives(self.objectives)
 
-    def _fault(self, item: Tell, job: JobRow) -> str | None:
-        expected = [self.names[guest] for guest in self.also[job.objective]]
-        for name in item.also:
-            if name not in expected:
-                among = f"it takes {', '.join(expected)}" if expected else "it takes none"
-                return f"`also` of this job does not take {name!r}; {among}{did_you_mean(name, expected)}"
-        if item.metadata is not None and len(json.dumps(item.metadata)) > MOST_METADATA:
-            return f"`metadata` is longer than {MOST_METADATA} characters of JSON; keep large results elsewhere"
-        return None
-
-    def _again(self, item: Tell, job: JobRow, attempt: RowMapping) -> Told:
-        """The same words on the same lease: the same answer. Others: refused."""
-        kind = item.failure.kind if item.failure else None
-        # As floats: a database may give 1e23 back as an integer, which is not equal.
-        said = {name: float(value) for name, value in (attempt["details"] or {}).get("also", {}).items()}
-        if (item.value, kind, dict(item.also)) == (attempt["value"], attempt["failure"], said):
-            return Told(job=job.id, status=200, state=job.state, detail=DETAILS[attempt["outcome"]])
-        words = f"value {attempt['value']!r}" if attempt["failure"] is None else f"failure {attempt['failure']!r}"
-        words += "".join(f", {name} {value!r}" for name, value in said.items())
-        detail = f"this lease has already told {words}; a result cannot be changed"
-        return Told(job=job.id, status=409, state=job.state, detail=detail)
-
-    def _value(self, item: Tell, job: JobRow, attempt: RowMapping) -> Told:
-        change = told_value(job)
-        current = job.state == "leased" and job.lease == item.lease
-        outcome = "duplicate" if change is None else "done" if current else "late"
-        self._end(item, outcome)
-        if outcome != "done":
-            self.ledger.mishaps.append((job.objective, outcome))
-        if change is not None:
-            if job.lease not in (None, item.lease):  # somebody else computes what is now known
-                self.ledger.endings.append(Ending(job.lease or "", "overtaken"))
-            self.ledger.changes.append(change)
-            age = attempt["age_s"] if attempt["age_s"] >= 0.0 else None  # else the clock was set back
-            took = item.duration_s if item.duration_s is not None else age
-            self.ledger.results.append(Result(job.sample, job.objective, item.value, duration_s=took))
-            for guest in self.also[job.objective]:
-                value = item.also.get(self.names[guest])
-                failure = "error" if value is None else None
-                self.ledger.results.append(Result(job.sample, guest, value, failure))
-        state = job.state if change is None else change.state
+    def tell(self, item: Tell, job: Job, attempt: Attempt) -> Told:
+        if attempt.outcome is not None and attempt.outcome.was_told:
+            return _told_again(item, job, attempt)
+        others = {o.name: o.id for o in self.objectives if o.id in self.co_objectives[job.objective]}
+        fault = _fault(item, others)
+        if fault is not None:
+            return Told(job=job.id, status=422, state=job.state, detail=fault)
+        report = _report(item, others)
+        if report.failure is None:
+            with_it = self.co_objectives[job.objective]
+            outcome, state = job_rules.tell_value(self.changes, job, attempt, report, with_it)
+        else:
+            outcome, state = Outcome.FAILED, self._fail(job, report, report.failure)
         return Told(job=job.id, status=200, state=state, detail=DETAILS[outcome])
 
-    def _failure(self, item: Tell, job: JobRow) -> Told:
-        assert item.failure is not None  # noqa: S101
-        change = told_failure(job, item.lease, item.failure.kind, self.limits)
-        self._end(item, "failed")
-        if change is not None:
-            self.ledger.changes.append(change)
-            if change.state == "failed":
-                self.ledger.results += failures(job, item.failure.kind, self.also)
-        state = job.state if change is None else change.state
-        return Told(job=job.id, status=200, state=state, detail=DETAILS["failed"])
-
-    def _end(self, item: Tell, outcome: str) -> None:
-        details = {name: said for name, said in (("metadata", item.metadata), ("also", dict(item.also))) if said}
-        failure = item.failure
-        self.ledger.endings.append(
-            Ending(
-                lease=item.lease,
-                outcome=outcome,
-                value=item.value,
-                failure=failure.kind if failure else None,
-                message=failure.message if failure else None,
-                duration_s=item.duration_s,
-                details=details or None,
-            )
-        )
+    def _fail(self, job: Job, report: Report, kind: FailureKind) -> JobState:
+        self.changes.attempts.append(report.ended(Outcome.FAILED))
+        with_it = self.co_objectives[job.objective]
+        return job_rules.tell_failure(self.changes, job, report.lease, kind, with_it, self.study.limits)
 
 
-def failures(job: JobRow, kind: str, also: dict[int, list[int]]) -> list[Result]:
-    """A run that failed for good gives no value to any of its objectives."""
-    return [Result(job.sample, objective, failure=kind) for objective in (job.objective, *also[job.objective])]
+def _told_again(item: Tell, job: Job, attempt: Attempt) -> Told:
+    """The same report on the same lease gets the same response; another one is refused."""
+    assert attempt.outcome is not None  # noqa: S101
+    kind = item.failure.kind if item.failure else None
+    if (item.value, kind, dict(item.also)) == (attempt.value, attempt.failure, attempt.also):
+        return Told(job=job.id, status=200, state=job.state, detail=DETAILS[attempt.outcome])
+    known = f"value {attempt.value!r}" if attempt.failure is None else f"failure '{attempt.failure}'"
+    known += "".join(f", {name} {value!r}" for name, value in attempt.also.items())
+    detail = f"this lease has already told {known}; a result cannot be changed"
+    return Told(job=job.id, status=409, state=job.state, detail=detail)
 
 
-DETAILS = {
-    "done": "recorded",
-    "late": "recorded; the lease had expired, but the value was still missing",
-    "duplicate": "kept as a further attempt; another lease was faster and its value stands",
-    "failed": "the failure is recorded",
-}
+def _fault(item: Tell, co_objectives: Mapping[str, int]) -> str | None:
+    for name in item.also:
+        if name not in co_objectives:
+            expected = f"it takes {', '.join(co_objectives)}" if co_objectives else "it takes none"
+            return f"`also` of this job does not take {name!r}; {expected}{did_you_mean(name, co_objectives)}"
+    if item.metadata is not None and len(json.dumps(item.metadata)) > MOST_METADATA:
+        return f"`metadata` is longer than {MOST_METADATA} characters of JSON; keep large results elsewhere"
+    return None
+
+
+def _report(item: Tell, co_objectives: Mapping[str, int]) -> Report:
+    details = {"metadata": item.metadata, "also": dict(item.also)}
+    given = {name: value for name, value in details.items() if value}
+    failure = item.failure
+    return Report(
+        lease=item.lease,
+        value=item.value,
+        co_values={co_objectives[name]: value for name, value in item.also.items()},
+        failure=FailureKind(failure.kind) if failure else None,
+        message=failure.message if failure else None,
+        duration_s=item.duration_s,
+        details=given or None,
+    )

@@ -1,61 +1,53 @@
-"""Workers: who is there, what they did, and draining."""
+"""Workers: list them and drain them."""
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, RowMapping
-
-from app.domain.timestamps import iso
+from app.domain.times import iso
+from app.domain.workers import HeldLease, Worker
 from app.errors import WorkerUnknown
-from app.store.database import Database
-from app.store.studies.listings import Held, database_time, jobs_held, page_of_workers
+from app.store.database import Connection, Database
+from app.store.studies.jobs import database_time
 from app.store.wakeups import notify
-from app.store.work.workers import FAILURES, drain_worker, find_worker, worker_names
+from app.store.work.workers import drain_worker, find_worker, held_leases, page_of_workers, worker_names
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.views import WorkerFailures, WorkerView
-
-ALIVE_S = 120.0  # workers poll at least every minute
 
 
 def list_workers(database: Database, after: int, limit: int) -> list[tuple[int, WorkerView]]:
     with database.read() as connection:
-        rows = page_of_workers(connection, after, limit)
-        held, now = jobs_held(connection), database_time(connection)
-    return [(row["id"], _view(row, held.get(row["id"], ()), now)) for row in rows]
+        workers = page_of_workers(connection, after, limit)
+        held = held_leases(connection)
+        now = database_time(connection)
+    return [(worker.id, _view(worker, held.get(worker.id, ()), now)) for worker in workers]
 
 
-def _view(row: RowMapping, held: Sequence[Held], now: float) -> WorkerView:
+def _view(worker: Worker, held: Sequence[HeldLease], now: float) -> WorkerView:
     return WorkerView(
-        worker=row["name"],
-        first_seen_at=iso(row["first_seen_at"]),
-        last_seen_at=iso(row["last_seen_at"]),
-        alive=bool(held) or abs(now - row["last_seen_at"]) < ALIVE_S,
-        drained=row["drained"],
-        studies=row["studies"],
-        objectives=row["objectives"],
-        slots=row["slots"],
-        jobs=[one.job for one in held],
-        done=row["done"],
-        failures=WorkerFailures(**{kind: row[kind] for kind in FAILURES}),
-        busy_share=busy_share(row, [one.leased_at for one in held], now),
+        worker=worker.name,
+        first_seen_at=iso(worker.first_seen_at),
+        last_seen_at=iso(worker.last_seen_at),
+        alive=worker.is_alive(held, now),
+        drained=worker.drained,
+        studies=worker.studies,
+        objectives=worker.objectives,
+        slots=worker.slots,
+        jobs=[lease.job for lease in held],
+        done=worker.done,
+        failures=WorkerFailures(**worker.failures),
+        busy_share=worker.busy_share(held, now),
     )
 
 
-def busy_share(row: RowMapping, since: Sequence[float], now: float) -> float:
-    """`since`: when the leases that it holds began. One name for several processes may hold more than it asked for."""
-    there = (now if since else row["last_seen_at"]) - row["first_seen_at"]
-    busy = row["busy_s"] + sum(now - began for began in since)
-    return 0.0 if there <= 0 else min(max(busy / (there * row["slots"]), 0.0), 1.0)
-
-
 def drain(database: Database, name: str, drained: bool) -> WorkerView:
-    """It gets no more jobs, or does again; what it holds goes on."""
-
-    def work(connection: Connection) -> None:
-        if not drain_worker(connection, name, drained):
-            raise WorkerUnknown(f"no worker {name!r} has asked yet{did_you_mean(name, worker_names(connection))}")
-        notify(connection)  # it may be waiting for a job, at any server
-
-    database.write(work)
+    """The worker gets no more jobs, or gets jobs again; those that it holds go on."""
+    database.write(_drain, name, drained)
     with database.read() as connection:
-        row = find_worker(connection, name)
-        return _view(row, jobs_held(connection).get(row["id"], ()), database_time(connection))
+        worker = find_worker(connection, name)
+        held = held_leases(connection).get(worker.id, ())
+        return _view(worker, held, database_time(connection))
+
+
+def _drain(connection: Connection, name: str, drained: bool) -> None:
+    if not drain_worker(connection, name, drained):
+        raise WorkerUnknown(f"no worker {name!r} has asked yet{did_you_mean(name, worker_names(connection))}")
+    notify(connection)  # it may be waiting for a job, at any server

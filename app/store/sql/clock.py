@@ -1,11 +1,12 @@
-"""Database time and lease tokens: the only clock and the only source of tokens that leases know.
+"""Database time and lease tokens: leases use no other clock and no other source of tokens.
 
 Worker and server clocks may be hours apart; every deadline is written and compared by the database.
 """
 
+import time
 from typing import Any
 
-from sqlalchemy import Double, String
+from sqlalchemy import Connection, Double, String, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -45,3 +46,10 @@ def _sqlite_lease(_element: new_lease, _compiler: SQLCompiler, **_kw: Any) -> st
 @compiles(new_lease, "postgresql")
 def _postgresql_lease(_element: new_lease, _compiler: SQLCompiler, **_kw: Any) -> str:
     return "replace(gen_random_uuid()::text, '-', '')"
+
+
+def clock_offset(connection: Connection) -> float:
+    """How many seconds the database's clock is ahead of this machine's."""
+    before = time.time()
+    database_time = float(connection.execute(select(database_now())).scalar_one())
+    return database_time - (before + time.time()) / 2

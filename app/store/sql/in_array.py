@@ -1,7 +1,7 @@
-"""`among(column, "ids")`: the column is one of the values given as `ids`, however many.
+"""`in_array(column, "ids")`: the column equals one of the values of the parameter `ids`, however many there are.
 
-They travel as one parameter: the statement is the same for one and for ten thousand, so that PostgreSQL reads and plans
-it once, and no limit on the number of parameters matters.
+All values are one parameter: the statement is the same for one and for ten thousand values, so PostgreSQL parses and
+plans it once, and no limit on the number of parameters applies.
 """
 
 import json
@@ -33,28 +33,28 @@ class _Values(TypeDecorator[Iterable[Any]]):
         return values if dialect.name == "postgresql" else json.dumps(values)
 
 
-class _Among(FunctionElement[bool]):
+class _InArray(FunctionElement[bool]):
     type = Boolean()
     inherit_cache = True
-    name = "among"
+    name = "in_array"
 
     def self_group(self, against: Any = None) -> Any:  # noqa: ARG002  (the library's signature)
-        """As it is. For SQLite, which has no booleans, a condition would become `(… IN …) = 1`: no index helps that."""
+        """Return it unchanged: for SQLite a condition would become `(… IN …) = 1`, which uses no index."""
         return self
 
 
-def among(column: Column[Any], parameter: str, values: Iterable[Any] | None = None) -> _Among:
-    """`values` may be given at once, or with the statement's other parameters."""
-    return _Among(column, bindparam(parameter, values, type_=_Values(column.type), required=values is None))
+def in_array(column: Column[Any], parameter: str, values: Iterable[Any] | None = None) -> _InArray:
+    """`values` may be given here, or with the statement's other parameters."""
+    return _InArray(column, bindparam(parameter, values, type_=_Values(column.type), required=values is None))
 
 
-@compiles(_Among, "postgresql")
-def _array(element: _Among, compiler: SQLCompiler, **options: Any) -> str:
+@compiles(_InArray, "postgresql")
+def _postgresql(element: _InArray, compiler: SQLCompiler, **options: Any) -> str:
     column, values = (compiler.process(part, **options) for part in element.clauses)
     return f"{column} = ANY ({values})"
 
 
-@compiles(_Among, "sqlite")
-def _json(element: _Among, compiler: SQLCompiler, **options: Any) -> str:
+@compiles(_InArray, "sqlite")
+def _sqlite(element: _InArray, compiler: SQLCompiler, **options: Any) -> str:
     column, values = (compiler.process(part, **options) for part in element.clauses)
     return f"{column} IN (SELECT value FROM json_each({values}))"  # noqa: S608  (compiled parts)

@@ -1,47 +1,48 @@
 """What a study knows about given points."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection
 
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Connection, bindparam
 
-from app.domain.changes import JobRow
-from app.store.sql.in_array import among
-from app.store.studies.listings import values_of
-from app.store.studies.samples import point_of
+from app.domain.jobs import Job
+from app.domain.samples import Point, Sample
+from app.store.records import job_from_row, sample_from_row
+from app.store.sql.in_array import in_array
+from app.store.studies.samples import SELECT_SAMPLES, evaluations_of, point_hash
 from app.store.tables import jobs, samples
-from app.store.work.row_locks import job_row
+from app.store.work.row_locks import SELECT_JOBS
+from counterpoise.wire.codes import FailureKind
 
-Point = tuple[float, ...]
 
-
-def samples_at(connection: Connection, study: int, points: Sequence[Point]) -> dict[Point, list[Row[Any]]]:
+def samples_at(connection: Connection, study: int, points: Collection[Point]) -> dict[Point, list[Sample]]:
     """The samples at each of these points, oldest first; a point without any is left out."""
     wanted = set(points)
-    found: dict[Point, list[Row[Any]]] = {}
-    rows = connection.execute(SAMPLES_AT, {"study": study, "points": sorted({point_of(point) for point in points})})
+    found: dict[Point, list[Sample]] = {}
+    rows = connection.execute(SAMPLES_AT, {"study": study, "points": sorted({point_hash(point) for point in points})})
     for row in sorted(rows, key=lambda row: row.id):
-        if (point := tuple(row.x)) in wanted:
-            found.setdefault(point, []).append(row)
+        point = tuple(row.x)
+        if point in wanted:
+            found.setdefault(point, []).append(sample_from_row(row))
     return found
 
 
-SAMPLES_AT = select(samples).where(samples.c.study_id == bindparam("study"), among(samples.c.point, "points"))
+SAMPLES_AT = SELECT_SAMPLES.where(samples.c.study_id == bindparam("study"), in_array(samples.c.point, "points"))
 
 
-def outcomes_of(connection: Connection, ids: Sequence[int]) -> dict[int, dict[int, float | str]]:
+def known_outcomes(connection: Connection, ids: Collection[int]) -> dict[int, dict[int, float | FailureKind]]:
     """By sample and objective: the value, or how the last evaluation failed for good."""
-    found: dict[int, dict[int, float | str]] = {}
-    for one in values_of(connection, ids):
-        known = one["failure"] if one["value"] is None else one["value"]
-        found.setdefault(one["sample_id"], {})[one["objective_id"]] = known
+    found: dict[int, dict[int, float | FailureKind]] = {}
+    for evaluation in evaluations_of(connection, ids):
+        outcome = evaluation.failure if evaluation.value is None else evaluation.value
+        assert outcome is not None  # noqa: S101  (a check constraint of the table)
+        found.setdefault(evaluation.sample, {})[evaluation.objective] = outcome
     return found
 
 
-def jobs_at(connection: Connection, ids: Sequence[int], *, lock: bool) -> dict[int, list[JobRow]]:
-    """The jobs of these samples."""
-    found: dict[int, list[JobRow]] = {}
-    query = select(jobs).where(among(jobs.c.sample_id, "ids", ids)).order_by(jobs.c.id)
-    for row in connection.execute(query.with_for_update() if lock else query):
-        found.setdefault(row.sample_id, []).append(job_row(row))
+def jobs_of_samples(connection: Connection, ids: Collection[int], *, lock: bool) -> dict[int, list[Job]]:
+    """The jobs of each of these samples."""
+    found: dict[int, list[Job]] = {}
+    query = SELECT_JOBS.where(in_array(jobs.c.sample_id, "ids", ids)).order_by(jobs.c.id)
+    for row in connection.execute(query.with_for_update(of=jobs) if lock else query):
+        found.setdefault(row.sample_id, []).append(job_from_row(row))
     return found

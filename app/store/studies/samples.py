@@ -1,75 +1,69 @@
-"""Samples and the jobs that evaluate them, added a whole step at a time."""
+"""Samples and the jobs that evaluate them, added a whole step at a time; and what is known of them."""
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from sqlalchemy import Connection, Integer, RowMapping, bindparam, insert, select, update
+from sqlalchemy import Connection, Integer, bindparam, insert, literal, select, union_all, update
 
-from app.store.sql.bulk import from_json, insert_each, update_each
+from app.domain.samples import Evaluation, NewSample, Sample
+from app.domain.studies import CoObjectives
+from app.store.records import evaluation_from_row, sample_from_row
+from app.store.sql.bulk import bulk_insert, bulk_update, from_json
 from app.store.sql.clock import database_now
-from app.store.sql.in_array import among
+from app.store.sql.in_array import in_array
 from app.store.tables import jobs, objectives, sample_values, samples, steps, studies
 
 
-@dataclass(frozen=True, slots=True)
-class NewSample:
-    """One point x and the objectives (ids, those with jobs of their own) that it is wanted on."""
-
-    x: Sequence[float]
-    objectives: tuple[int, ...]
-    full: bool
-
-
-def point_of(x: Sequence[float]) -> str:
+def point_hash(x: Sequence[float]) -> str:
     """The same for equal points: 3 is 3.0, and 0 is -0."""
-    return blake2b(json.dumps([float(each) + 0.0 for each in x]).encode(), digest_size=8).hexdigest()
+    coordinates = [float(coordinate) + 0.0 for coordinate in x]
+    return blake2b(json.dumps(coordinates).encode(), digest_size=8).hexdigest()
 
 
 def add_samples(
     connection: Connection,
     study: int,
     wanted: Sequence[NewSample],
+    co_objectives: CoObjectives,
     *,
-    also: Mapping[int, Sequence[int]] | None = None,
     step: int | None = None,
     number: int = 0,
     imported_seq: int | None = None,
 ) -> list[int]:
-    """Store samples with their ready jobs and count both; a constant number of statements. Locks the study first.
+    """Store samples with their ready jobs and count both, in a constant number of statements. Locks the study first.
 
-    `also`: the objectives that come with each objective's run. `number`: of the search step that asks.
-    `imported_seq`: they are known from elsewhere, and no part of the plan.
+    `step` and `number`: id of the step that proposes them, and its number if it is a search step.
+    `imported_seq`: they are imported, and no part of the plan. Returns their ids.
     """
     if not wanted:
         return []
-    guests = also or {}
     full = sum(sample.full for sample in wanted)
     connection.execute(_PLAN if imported_seq is None else _IMPORT, {"study": study, "more": full})
     shared = {"study_id": study, "step_id": step, "imported_seq": imported_seq}
-    ids = _insert(
-        connection,
-        [
-            {
-                **shared,
-                "x": list(sample.x),
-                "point": point_of(sample.x),
-                "full": sample.full,
-                "open": sum(1 + len(guests.get(objective, ())) for objective in sample.objectives),
-            }
-            for sample in wanted
-        ],
-    )
-    rows = [
-        {"study_id": study, "objective_id": objective, "sample_id": id_, "cheap_only": not sample.full, "step": number}
-        for id_, sample in zip(ids, wanted, strict=True)
-        for objective in sample.objectives
-    ]
-    _add_jobs(connection, rows, guests)
+    ids = _insert(connection, [shared | _sample_row(sample, co_objectives) for sample in wanted])
+    rows = []
+    for id_, sample in zip(ids, wanted, strict=True):
+        shared = {"study_id": study, "sample_id": id_, "cheap_only": not sample.full, "step": number}
+        rows += [shared | {"objective_id": objective} for objective in sample.objectives]
+    _add_jobs(connection, rows, co_objectives)
     return ids
+
+
+def _sample_row(sample: NewSample, co_objectives: CoObjectives) -> dict[str, Any]:
+    return {
+        "x": list(sample.x),
+        "point": point_hash(sample.x),
+        "full": sample.full,
+        "open": _outputs(sample.objectives, co_objectives),
+    }
+
+
+def _outputs(runs: Sequence[int], co_objectives: CoObjectives) -> int:
+    """How many outputs these runs have."""
+    return sum(1 + len(co_objectives.get(run, ())) for run in runs)
 
 
 def _insert(connection: Connection, rows: list[dict[str, Any]]) -> list[int]:
@@ -82,7 +76,7 @@ def _insert(connection: Connection, rows: list[dict[str, Any]]) -> list[int]:
 
 _NAMES = ("study_id", "step_id", "imported_seq", "x", "point", "full", "open")
 _given = from_json({"n": Integer(), **{name: samples.c[name].type for name in _NAMES}}, "rows")
-# PostgreSQL gives out ids in the order of such a SELECT.
+# PostgreSQL assigns ids in the order of such a SELECT.
 _INSERT_POSTGRESQL = (
     insert(samples)
     .from_select(
@@ -98,90 +92,80 @@ _PLAN, _IMPORT = (
 
 
 def add_jobs(
-    connection: Connection, study: int, wanted: Mapping[int, Sequence[int]], also: Mapping[int, Sequence[int]]
+    connection: Connection, study: int, wanted: Mapping[int, Sequence[int]], co_objectives: CoObjectives
 ) -> None:
-    """Ready jobs of full samples that are there already: sample -> objectives."""
-    opened = {s: sum(1 + len(also.get(objective, ())) for objective in asked) for s, asked in wanted.items()}
-    for more in sorted(set(opened.values())):
-        alike = among(samples.c.id, "ids", [sample for sample, by in opened.items() if by == more])
-        connection.execute(update(samples).where(alike).values(open=samples.c.open + more))
-    shared = {"study_id": study, "cheap_only": False, "step": 0}
-    rows = [{**shared, "sample_id": s, "objective_id": objective} for s, asked in wanted.items() for objective in asked]
-    _add_jobs(connection, rows, also)
+    """Ready jobs of existing full samples: sample -> objectives."""
+    opened = [{"sample": sample, "opened": _outputs(runs, co_objectives)} for sample, runs in sorted(wanted.items())]
+    _OPEN_SAMPLE.execute(connection, opened)
+    rows = []
+    for sample, runs in wanted.items():
+        shared = {"study_id": study, "sample_id": sample, "cheap_only": False, "step": 0}
+        rows += [shared | {"objective_id": run} for run in runs]
+    _add_jobs(connection, rows, co_objectives)
 
 
-def _add_jobs(connection: Connection, rows: list[dict[str, int]], guests: Mapping[int, Sequence[int]]) -> None:
-    if not rows:
-        return
-    _ADD_JOBS.execute(connection, rows)
+_OPEN_SAMPLE = bulk_update(
+    {"sample": samples.c.id.type, "opened": Integer()},
+    lambda given: update(samples).where(samples.c.id == given["sample"]).values(open=samples.c.open + given["opened"]),
+)
+
+
+def _add_jobs(connection: Connection, rows: Sequence[Mapping[str, Any]], co_objectives: CoObjectives) -> None:
+    _INSERT_JOBS.execute(connection, rows)
     created = Counter(row["objective_id"] for row in rows)
-    opened = Counter(row["objective_id"] for row in rows if not row["cheap_only"])
+    created_full = Counter(row["objective_id"] for row in rows if not row["cheap_only"])
     for objective in list(created):
-        created.update(dict.fromkeys(guests.get(objective, ()), created[objective]))
-    _COUNT_JOBS.execute(
-        connection, [{"one": each, "more": created[each], "more_full": opened[each]} for each in sorted(created)]
-    )
+        for co_objective in co_objectives.get(objective, ()):
+            created[co_objective] += created[objective]
+    counts = [
+        {"objective": objective, "more": created[objective], "more_full": created_full[objective]}
+        for objective in sorted(created)
+    ]
+    _COUNT_JOBS.execute(connection, counts)
 
 
-_ADD_JOBS = insert_each(jobs, ("study_id", "objective_id", "sample_id", "cheap_only", "step"), {})
-_COUNT_JOBS = update_each(
-    {"one": objectives.c.id.type, "more": Integer(), "more_full": Integer()},
+_INSERT_JOBS = bulk_insert(jobs, ("study_id", "objective_id", "sample_id", "cheap_only", "step"), {})
+_COUNT_JOBS = bulk_update(
+    {"objective": objectives.c.id.type, "more": Integer(), "more_full": Integer()},
     lambda given: (
         update(objectives)
-        .where(objectives.c.id == given["one"])
+        .where(objectives.c.id == given["objective"])
         .values(created=objectives.c.created + given["more"], open_full=objectives.c.open_full + given["more_full"])
     ),
 )
 
 
-def give_up(connection: Connection, study: int, ids: Sequence[int]) -> None:
-    """These full samples will not be evaluated on all objectives: they leave the plan, if they are part of it."""
-    if not ids:
-        return
-    planned = (samples.c.full, ~samples.c.given_up, samples.c.imported_seq.is_(None))
-    statement = update(samples).where(among(samples.c.id, "ids", ids), *planned)
-    gone = connection.execute(statement.values(given_up=True)).rowcount
-    if gone:
-        left = studies.c.planned_full - gone
-        connection.execute(update(studies).where(studies.c.id == study).values(planned_full=left))
+SELECT_SAMPLES = select(
+    samples.c.id,
+    samples.c.x,
+    samples.c.full,
+    samples.c.open,
+    samples.c.imported_seq,
+    steps.c.kind,
+    steps.c.number,
+    steps.c.objective,
+).outerjoin(steps, steps.c.id == samples.c.step_id)
 
 
-def last_durations(connection: Connection, objective: int, count: int) -> list[float]:
-    """How long the latest evaluations of an objective took, newest first."""
-    query = (
-        select(sample_values.c.duration_s)
-        .where(sample_values.c.objective_id == objective, sample_values.c.duration_s.is_not(None))
-        .order_by(sample_values.c.seq.desc())
-        .limit(count)
-    )
-    return list(connection.execute(query).scalars())
+def samples_of(connection: Connection, study: int) -> list[Sample]:
+    query = SELECT_SAMPLES.where(samples.c.study_id == study).order_by(samples.c.id)
+    return [sample_from_row(row) for row in connection.execute(query)]
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """A sample, and the step that asked for it; none if it was imported, at a number of the study's sequence."""
-
-    id: int
-    x: list[float]
-    full: bool
-    kind: str | None
-    number: int | None
-    objective: int | None
-    imported_seq: int | None
+def page_of_samples(
+    connection: Connection, study: int, after: int, limit: int, full: bool | None = None
+) -> list[Sample]:
+    query = SELECT_SAMPLES.where(samples.c.study_id == study, samples.c.id > after).order_by(samples.c.id).limit(limit)
+    if full is not None:
+        query = query.where(samples.c.full == full)
+    return [sample_from_row(row) for row in connection.execute(query)]
 
 
-def samples_of(connection: Connection, study: int) -> list[Origin]:
-    s = samples.c
-    query = (
-        select(s.id, s.x, s.full, steps.c.kind, steps.c.number, steps.c.objective, s.imported_seq)
-        .outerjoin(steps, steps.c.id == samples.c.step_id)
-        .where(samples.c.study_id == study)
-        .order_by(samples.c.id)
-    )
-    return [Origin(*row) for row in connection.execute(query)]
+def find_sample(connection: Connection, sample: int) -> Sample:
+    return sample_from_row(connection.execute(SELECT_SAMPLES.where(samples.c.id == sample)).one())
 
 
-def proposed_by(connection: Connection, step: int) -> list[NewSample]:
+def samples_proposed_by(connection: Connection, step: int) -> list[NewSample]:
     """What a step proposed, in its order."""
     query = (
         select(samples.c.id, samples.c.x, samples.c.full, jobs.c.objective_id)
@@ -189,32 +173,47 @@ def proposed_by(connection: Connection, step: int) -> list[NewSample]:
         .where(samples.c.step_id == step)
         .order_by(samples.c.id, jobs.c.objective_id)
     )
-    found: dict[int, list[RowMapping]] = {}
-    for row in connection.execute(query).mappings():
-        found.setdefault(row["id"], []).append(row)
-    return [NewSample(rows[0]["x"], tuple(r["objective_id"] for r in rows), rows[0]["full"]) for rows in found.values()]
+    objectives_of: dict[int, list[int]] = {}
+    points: dict[int, tuple[list[float], bool]] = {}
+    for row in connection.execute(query):
+        objectives_of.setdefault(row.id, []).append(row.objective_id)
+        points[row.id] = (row.x, row.full)
+    return [NewSample(x, tuple(objectives_of[sample]), full) for sample, (x, full) in points.items()]
 
 
-def jobs_of(connection: Connection, study: int) -> list[tuple[int, int]]:
-    """Which samples are wanted on which objectives: (sample, objective)."""
+def wanted_outputs(connection: Connection, study: int) -> list[tuple[int, int]]:
+    """(sample, objective) of every job."""
     query = select(jobs.c.sample_id, jobs.c.objective_id).where(jobs.c.study_id == study).order_by(jobs.c.id)
     return [(row.sample_id, row.objective_id) for row in connection.execute(query)]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    seq: int
-    sample: int
-    objective: int
-    value: float | None
-    failure: str | None
+def evaluations_until(connection: Connection, study: int, seq: int) -> list[Evaluation]:
+    """The values and final failures in a prefix of the study's sequence."""
+    query = select(sample_values).where(sample_values.c.study_id == study, sample_values.c.seq <= seq)
+    return [evaluation_from_row(row) for row in connection.execute(query.order_by(sample_values.c.seq))]
 
 
-def outcomes_until(connection: Connection, study: int, seq: int) -> list[Outcome]:
-    """The prefix of the study's sequence, values and failures for good."""
+def evaluations_of(connection: Connection, ids: Collection[int]) -> list[Evaluation]:
+    """The values and final failures of these samples, in the order of the sequence."""
+    query = select(sample_values).where(in_array(sample_values.c.sample_id, "ids", ids))
+    return [evaluation_from_row(row) for row in connection.execute(query.order_by(sample_values.c.seq))]
+
+
+def last_durations(connection: Connection, runs: Sequence[int], count: int) -> dict[int, list[float]]:
+    """How long the latest evaluations of each of these objectives took, newest first; one query."""
+    found: dict[int, list[float]] = {run: [] for run in runs}
+    if not runs:
+        return found
     v = sample_values.c
-    query = select(v.seq, v.sample_id, v.objective_id, v.value, v.failure).where(v.study_id == study, v.seq <= seq)
-    return [
-        Outcome(row.seq, row.sample_id, row.objective_id, row.value, row.failure)
-        for row in connection.execute(query.order_by(v.seq))
-    ]
+    parts = []
+    for run in runs:
+        newest = (
+            select(literal(run, objectives.c.id.type).label("run"), v.duration_s)
+            .where(v.objective_id == run, v.duration_s.is_not(None))
+            .order_by(v.seq.desc())
+            .limit(count)
+        )
+        parts.append(select(newest.subquery()))
+    for row in connection.execute(union_all(*parts)):
+        found[row.run].append(row.duration_s)
+    return found

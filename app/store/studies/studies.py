@@ -1,110 +1,121 @@
 """Studies and their objectives."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
+from app.domain.studies import Definition, NewObjective, Objective, Queue, Run, Study
+from app.store.records import objective_from_row, study_from_row
 from app.store.sql.clock import database_now
-from app.store.sql.in_array import among
+from app.store.sql.in_array import in_array
 from app.store.tables import LEASED, jobs, objectives, studies
+from counterpoise.wire.codes import Ending, Phase, StudyState
+from counterpoise.wire.specification import Specification
+
+MOST_CACHED = 1000
+STUDY_COLUMNS = [column for column in studies.c if column.name != "spec"]
+_cache: WeakKeyDictionary[Engine, dict[int, Definition]] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True, slots=True)
-class NewObjective:
-    name: str
-    lease_s: float
-    timeout_s: float | None = None
-    same_run_as: str | None = None
-    ratio: float = 1.0
+def definitions_of(connection: Connection, ids: Collection[int]) -> dict[int, Definition]:
+    """What never changes about these studies; each process reads and parses it once.
+
+    Not in the transaction that creates a study: SQLite would reuse the id after a rollback.
+    """
+    cached = _cache.setdefault(connection.engine, {})
+    missing = [study for study in ids if study not in cached]
+    if missing:
+        if len(cached) + len(missing) > MOST_CACHED:
+            cached.clear()
+            missing = list(ids)
+        cached |= _read_definitions(connection, missing)
+    return {study: cached[study] for study in ids}
+
+
+def _read_definitions(connection: Connection, ids: Collection[int]) -> dict[int, Definition]:
+    objectives_by_study = objectives_of_all(connection, ids)
+    found = {}
+    for row in connection.execute(_DEFINITIONS, {"ids": ids}):
+        spec = Specification.model_validate(row.spec)
+        runs = {}
+        for objective in objectives_by_study[row.id]:
+            if objective.has_jobs:
+                also = list(spec.also(objective.name))
+                runs[objective.id] = Run(objective.name, also, objective.lease_s, objective.timeout_s)
+        found[row.id] = Definition(row.name, row.seed, spec, runs)
+    return found
+
+
+_DEFINITIONS = select(studies.c.id, studies.c.name, studies.c.seed, studies.c.spec).where(in_array(studies.c.id, "ids"))
+
+
+def study_records(connection: Connection, rows: Sequence[Any]) -> list[Study]:
+    """Records of rows with STUDY_COLUMNS."""
+    definitions = definitions_of(connection, [row.id for row in rows])
+    return [study_from_row(row, definitions[row.id].spec) for row in rows]
 
 
 def create_study(
     connection: Connection,
-    name: str,
-    spec: dict[str, Any],
-    budget: int,
+    spec: Specification,
     seed: int,
     wanted: Sequence[NewObjective],
-    state: str = "active",
-) -> int:
-    """Store a study and its objectives, in the order given; answers the study's id."""
-    row = {"name": name, "spec": spec, "budget": budget, "seed": seed, "state": state, "created_at": database_now()}
-    study: int = connection.execute(insert(studies).values(row).returning(studies.c.id)).scalar_one()
+    state: StudyState = StudyState.ACTIVE,
+) -> Study | None:
+    """Store a study and its objectives, in the order given; None if the name is taken."""
+    row = {
+        "name": spec.name,
+        "spec": spec.model_dump(mode="json"),
+        "budget": spec.budget,
+        "seed": seed,
+        "state": state,
+        "created_at": database_now(),
+    }
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    statement = dialect.insert(studies).values(row).on_conflict_do_nothing(index_elements=["name"])
+    study: int | None = connection.execute(statement.returning(studies.c.id)).scalar_one_or_none()
+    if study is None:
+        return None
+    _add_objectives(connection, study, wanted)
+    return study_from_row(connection.execute(_STUDY, {"study": study}).one(), spec)
+
+
+def _add_objectives(connection: Connection, study: int, wanted: Sequence[NewObjective]) -> None:
     ids: dict[str, int] = {}
-    # An objective that comes with another one's run refers to it, so the runs themselves are stored first.
+    # Objectives that come with another one's run refer to it, so the runs are stored first.
     for position, objective in sorted(enumerate(wanted), key=lambda item: item[1].same_run_as is not None):
-        ids[objective.name] = connection.execute(
-            insert(objectives)
-            .values(
-                study_id=study,
-                position=position,
-                name=objective.name,
-                same_run_as=ids[objective.same_run_as] if objective.same_run_as else None,
-                lease_s=objective.lease_s,
-                timeout_s=objective.timeout_s,
-                ratio=objective.ratio,
-            )
-            .returning(objectives.c.id)
-        ).scalar_one()
-    return study
+        row = {
+            "study_id": study,
+            "position": position,
+            "name": objective.name,
+            "same_run_as": ids[objective.same_run_as] if objective.same_run_as else None,
+            "lease_s": objective.lease_s,
+            "timeout_s": objective.timeout_s,
+            "ratio": objective.ratio,
+        }
+        statement = insert(objectives).values(row).returning(objectives.c.id)
+        ids[objective.name] = connection.execute(statement).scalar_one()
 
 
-def find_study(connection: Connection, name: str, *, lock: bool = False) -> Row[Any] | None:
-    query = select(studies).where(studies.c.name == name)
-    return connection.execute(query.with_for_update() if lock else query).one_or_none()
+def find_study(connection: Connection, name: str, *, lock: bool = False) -> Study | None:
+    query = select(*STUDY_COLUMNS).where(studies.c.name == name)
+    rows = connection.execute(query.with_for_update() if lock else query).all()
+    return study_records(connection, rows)[0] if rows else None
 
 
-def find_study_by_id(connection: Connection, study: int) -> Row[Any]:
-    return connection.execute(_STUDY, {"study": study}).one()
+def find_study_by_id(connection: Connection, study: int) -> Study:
+    return study_records(connection, [connection.execute(_STUDY, {"study": study}).one()])[0]
 
 
-_STUDY = select(studies).where(studies.c.id == bindparam("study"))
-_OBJECTIVES = select(objectives).where(among(objectives.c.study_id, "studies")).order_by(objectives.c.position)
+_STUDY: Select[Any] = select(*STUDY_COLUMNS).where(studies.c.id == bindparam("study"))
 
 
-def objectives_of(connection: Connection, study: int) -> list[Row[Any]]:
-    return objectives_of_all(connection, [study])[study]
-
-
-def objectives_of_all(connection: Connection, ids: Sequence[int]) -> dict[int, list[Row[Any]]]:
-    """By study, in the order of their positions."""
-    found: dict[int, list[Row[Any]]] = {study: [] for study in ids}
-    for row in connection.execute(_OBJECTIVES, {"studies": ids}):
-        found[row.study_id].append(row)
-    return found
-
-
-def guests(rows: Sequence[Row[Any]]) -> dict[int, list[int]]:
-    """The objectives that come with each objective's run."""
-    found: dict[int, list[int]] = {row.id: [] for row in rows if row.same_run_as is None}
-    for row in rows:
-        if row.same_run_as is not None:
-            found[row.same_run_as].append(row.id)
-    return found
-
-
-def queues(connection: Connection, study: int) -> dict[str, int]:
-    """The study's objectives that have jobs of their own, by name."""
-    return {row.name: row.id for row in objectives_of(connection, study) if row.same_run_as is None}
-
-
-def leased_counts(connection: Connection, study: int) -> dict[int, int]:
-    """How many jobs of each objective are leased; as many rows are looked at as there are busy slots."""
-    ids = select(objectives.c.id).where(objectives.c.study_id == study)
-    query = (
-        select(jobs.c.objective_id, func.count().label("leased"))
-        .where(jobs.c.objective_id.in_(ids), jobs.c.state == LEASED)
-        .group_by(jobs.c.objective_id)
-    )
-    return {row.objective_id: row.leased for row in connection.execute(query)}
-
-
-def cancelling(connection: Connection, ids: Collection[int]) -> set[int]:
-    """Which of these studies were stopped with the advice to give up what runs."""
-    query = select(studies.c.id).where(among(studies.c.id, "ids", ids), studies.c.cancel_running)
-    return set(connection.execute(query).scalars())
+def page_of_studies(connection: Connection, after: int, limit: int) -> list[Study]:
+    query = select(*STUDY_COLUMNS).where(studies.c.id > after).order_by(studies.c.id).limit(limit)
+    return study_records(connection, connection.execute(query).all())
 
 
 def study_names(connection: Connection) -> list[str]:
@@ -115,53 +126,83 @@ def change_study(connection: Connection, study: int, **columns: Any) -> None:
     connection.execute(update(studies).where(studies.c.id == study).values(**columns))
 
 
-def change_objective(connection: Connection, objective: int, **columns: Any) -> None:
-    connection.execute(update(objectives).where(objectives.c.id == objective).values(**columns))
+def finish_study(connection: Connection, study: int, ending: Ending) -> None:
+    change_study(connection, study, phase=Phase.FINISHED, finished_at=database_now(), ending=ending)
 
 
 def delete_study(connection: Connection, study: int) -> None:
     connection.execute(delete(studies).where(studies.c.id == study))
 
 
-def page_of_studies(connection: Connection, after: int, limit: int) -> list[Row[Any]]:
-    query = select(studies).where(studies.c.id > after).order_by(studies.c.id).limit(limit)
-    return list(connection.execute(query).all())
+def studies_to_cancel(connection: Connection, ids: Iterable[int]) -> set[int]:
+    """Which of these studies were stopped with the advice to cancel running jobs."""
+    query = select(studies.c.id).where(in_array(studies.c.id, "ids", ids), studies.c.cancel_running)
+    return set(connection.execute(query).scalars())
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """One objective's jobs, as an ask meets them."""
-
-    id: int
-    study: int
-    study_name: str
-    objective: str
-    state: str
-    phase: str
-    open: int  # jobs neither done nor failed nor superseded
-    ending: str | None  # how the study ended
+def objectives_of(connection: Connection, study: int) -> list[Objective]:
+    return objectives_of_all(connection, [study])[study]
 
 
-def find_queues(connection: Connection, names: Sequence[str] | None) -> list[Queue]:
+def objectives_of_all(connection: Connection, ids: Collection[int]) -> dict[int, list[Objective]]:
+    """By study, in the order of their positions."""
+    found: dict[int, list[Objective]] = {study: [] for study in ids}
+    for row in connection.execute(_OBJECTIVES, {"studies": ids}):
+        found[row.study_id].append(objective_from_row(row))
+    return found
+
+
+_OBJECTIVES = select(objectives).where(in_array(objectives.c.study_id, "studies")).order_by(objectives.c.position)
+
+
+def change_objective(connection: Connection, objective: int, **columns: Any) -> None:
+    connection.execute(update(objectives).where(objectives.c.id == objective).values(**columns))
+
+
+def leased_counts(connection: Connection, study: int) -> dict[int, int]:
+    """Leased jobs by objective; reads as many rows as there are busy slots."""
+    ids = select(objectives.c.id).where(objectives.c.study_id == study)
+    query = (
+        select(jobs.c.objective_id, func.count().label("leased"))
+        .where(jobs.c.objective_id.in_(ids), jobs.c.state == LEASED)
+        .group_by(jobs.c.objective_id)
+    )
+    return {row.objective_id: row.leased for row in connection.execute(query)}
+
+
+def find_queues(connection: Connection, names: Collection[str] | None) -> list[Queue]:
     """The queues of these studies (None: of all), by study and position."""
-    query = _QUEUES if names is None else _QUEUES_OF
-    rows = connection.execute(query, {} if names is None else {"names": list(names)})
-    return [Queue(*row) for row in rows]
+    rows = connection.execute(_QUEUES) if names is None else connection.execute(_QUEUES_OF, {"names": list(names)})
+    return [_queue(row) for row in rows]
 
 
+def _queue(row: Any) -> Queue:
+    return Queue(
+        id=row.id,
+        study=row.study_id,
+        study_name=row.study_name,
+        objective=row.name,
+        state=StudyState(row.state),
+        phase=Phase(row.phase),
+        unsettled=row.unsettled,
+        ending=Ending(row.ending) if row.ending is not None else None,
+    )
+
+
+_unsettled = objectives.c.created - objectives.c.done - objectives.c.failed - objectives.c.superseded
 _QUEUES = (
     select(
         objectives.c.id,
-        studies.c.id.label("study"),
+        objectives.c.study_id,
         studies.c.name.label("study_name"),
         objectives.c.name,
         studies.c.state,
         studies.c.phase,
-        (objectives.c.created - objectives.c.done - objectives.c.failed - objectives.c.superseded).label("open"),
+        _unsettled.label("unsettled"),
         studies.c.ending,
     )
     .join(studies, studies.c.id == objectives.c.study_id)
     .where(objectives.c.same_run_as.is_(None))
     .order_by(studies.c.id, objectives.c.position)
 )
-_QUEUES_OF = _QUEUES.where(among(studies.c.name, "names"))
+_QUEUES_OF = _QUEUES.where(in_array(studies.c.name, "names"))

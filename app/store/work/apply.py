@@ -1,163 +1,242 @@
-"""A job's transitions. Each is compare-and-set; all but leasing happen under the study's lock."""
+"""Apply change sets: the only place that settles jobs. Every job change is compare-and-set, under the study's lock."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Double, Integer, Row, String, select, update
+from sqlalchemy import BigInteger, Boolean, Connection, Double, Integer, String, select, update
 
-from app.domain.changes import Change, Ending, Ledger
+from app.domain.changes import AttemptEnd, ChangeSet, Event, JobChange
+from app.domain.counting import OBJECTIVE_COUNTERS, Growth, growth
+from app.domain.job_rules import LONGEST_BACKOFF_S
+from app.domain.studies import CoObjectives, Study
 from app.errors import StateChanged
-from app.store.sql.bulk import Together, insert_each, update_each
+from app.store.sql.bulk import CombinedWrite, bulk_insert, bulk_update
 from app.store.sql.clock import database_now
-from app.store.studies.samples import give_up
-from app.store.tables import READY, attempts, events, jobs, sample_values
-from app.store.work.counters import COUNT_OBJECTIVE, GROW_STUDY, OPEN_SAMPLE, Also, counted, opened, settled
+from app.store.tables import READY, attempts, events, jobs, objectives, sample_values, samples, studies
+from counterpoise.wire.codes import EventKind
 
-LONGEST_BACKOFF_S = 300.0
-
-
-def write(connection: Connection, study: Row[Any], ledger: Ledger, also: Also) -> None:
-    write_all(connection, [(study, ledger)], also)
+Row = dict[str, Any]
 
 
-def write_all(connection: Connection, ledgers: Sequence[tuple[Row[Any], Ledger]], also: Also) -> None:
-    """Write the ledgers of studies whose rows were just locked: as many statements as for one."""
-    changes = [change for _, ledger in ledgers for change in ledger.changes]
-    for study, ledger in ledgers:
-        cut_short = {one.job.sample for one in ledger.changes if one.state == "superseded" and not one.job.cheap_only}
-        give_up(connection, study.id, sorted(cut_short))
-    open_samples = [row for study, ledger in ledgers for row in opened(study.id, ledger.changes, also)]
-    results = [row for study, ledger in ledgers for row in _results(study, ledger)]
-    happened = [row for study, ledger in ledgers for row in _happened(study, ledger)]
-    grown = [
-        {"one": study.id, "numbers": len(ledger.results) + len(ledger.events)}
-        for study, ledger in ledgers
-        if ledger.results or ledger.events or ledger.changes
-    ]
-    if connection.dialect.name == "sqlite":  # elsewhere the statement itself counts them
-        closed = settled(connection, open_samples)
-        grown = [{**row, "settled": closed[row["one"]]} for row in grown]
+def apply(connection: Connection, study: Study, changes: ChangeSet, co_objectives: CoObjectives | None = None) -> None:
+    """`co_objectives` may be left out where no job changes."""
+    apply_all(connection, [(study, changes, co_objectives or {})])
+
+
+def apply_all(connection: Connection, parts: Sequence[tuple[Study, ChangeSet, CoObjectives]]) -> None:
+    """Apply the changes of studies whose rows were just locked, in as many statements as for one study."""
+    rows = _Rows([], [], [], [], [], [], [])
+    for study, changes, co_objectives in parts:
+        rows.add(study, changes, growth(changes, co_objectives))
+    rows.objectives.sort(key=lambda row: row["objective"])
     written = _WRITE.execute(
         connection,
-        samples=open_samples,
-        jobs=[_changed(change) for change in changes],
-        attempts=[_ended(ending) for _, ledger in ledgers for ending in ledger.endings],
-        results=results,
-        events=happened,
-        objectives=counted([ledger for _, ledger in ledgers], also),
-        studies=grown,
+        jobs=rows.jobs,
+        attempts=rows.attempts,
+        samples=rows.samples,
+        results=rows.results,
+        events=rows.events,
+        objectives=rows.objectives,
+        studies=rows.studies,
     )
-    if written != len(changes):  # cannot be under the locks; if it is, nothing of this may be written
-        raise StateChanged(f"{len(changes) - written} jobs changed while they were being settled")
+    if written != len(rows.jobs):  # impossible under the locks; if it happens, nothing of this may be written
+        raise StateChanged(f"{len(rows.jobs) - written} jobs changed while they were being settled")
 
 
-def _changed(change: Change) -> dict[str, Any]:
+@dataclass(slots=True)
+class _Rows:
+    """What is written, by table."""
+
+    jobs: list[Row]
+    attempts: list[Row]
+    samples: list[Row]
+    results: list[Row]
+    events: list[Row]
+    objectives: list[Row]
+    studies: list[Row]
+
+    def add(self, study: Study, changes: ChangeSet, grown: Growth) -> None:
+        self.jobs += [_job_row(change) for change in changes.jobs]
+        self.attempts += [_attempt_row(end) for end in changes.attempts]
+        self.samples += _sample_rows(grown)
+        self.results += _result_rows(study, changes)
+        self.events += _event_rows(study, changes)
+        self.objectives += [_objective_row(objective, grown) for objective in grown.objectives]
+        numbers = len(changes.results) + len(changes.events)
+        if numbers or changes.jobs:
+            self.studies.append(
+                {
+                    "study": study.id,
+                    "numbers": numbers,
+                    "settled": grown.settled_full,
+                    "withdrawn": len(grown.withdrawn),
+                }
+            )
+
+
+def _job_row(change: JobChange) -> Row:
     return {
-        "one": change.job.id,
-        "was": change.job.state,
-        "was_attempts": change.job.attempts,
-        "becomes": change.state,
-        "holds": change.lease,
-        "for_s": change.lease_s,
-        "after_s": change.backoff_s,
-        "now_errors": change.errors,
-        "now_losses": change.losses,
+        "job": change.job.id,
+        "old_state": change.job.state,
+        "old_attempts": change.job.attempts,
+        "new_state": change.state,
+        "new_lease": change.lease,
+        "lease_s": change.lease_s,
+        "backoff_s": change.backoff_s,
+        "new_errors": change.errors,
+        "new_losses": change.losses,
     }
 
 
-_CHANGE_JOB = update_each(
+_CHANGE_JOB = bulk_update(
     {
-        "one": jobs.c.id.type,
-        "was": String(),
-        "was_attempts": Integer(),
-        "becomes": String(),
-        "holds": String(),
-        "for_s": Double(),
-        "after_s": Double(),
-        "now_errors": Integer(),
-        "now_losses": Integer(),
+        "job": jobs.c.id.type,
+        "old_state": String(),
+        "old_attempts": Integer(),
+        "new_state": String(),
+        "new_lease": String(),
+        "lease_s": Double(),
+        "backoff_s": Double(),
+        "new_errors": Integer(),
+        "new_losses": Integer(),
     },
     lambda given: (
         update(jobs)
-        .where(jobs.c.id == given["one"], jobs.c.state == given["was"], jobs.c.attempts == given["was_attempts"])
+        .where(
+            jobs.c.id == given["job"],
+            jobs.c.state == given["old_state"],
+            jobs.c.attempts == given["old_attempts"],
+        )
         .values(
-            state=given["becomes"],
-            lease=given["holds"],
-            expires_at=database_now() + given["for_s"],  # null without a lease
-            ready_at=database_now() + given["after_s"],
-            errors=given["now_errors"],
-            losses=given["now_losses"],
+            state=given["new_state"],
+            lease=given["new_lease"],
+            expires_at=database_now() + given["lease_s"],  # null without a lease
+            ready_at=database_now() + given["backoff_s"],  # null without a back-off
+            errors=given["new_errors"],
+            losses=given["new_losses"],
         )
     ),
     parameter="jobs_rows",
 )
 
 
-def _ended(ending: Ending) -> dict[str, Any]:
-    said = {name: getattr(ending, name) for name in _SAID}
-    return {"token": ending.lease, "over": None if ending.outcome is None else 1.0, **said}
+def _attempt_row(end: AttemptEnd) -> Row:
+    row: Row = {name: getattr(end, name) for name in _REPORTED}
+    return {"token": end.lease, "has_ended": None if end.outcome is None else 1.0, **row}
 
 
-_SAID = ("outcome", "value", "failure", "message", "duration_s", "details")
-_END_ATTEMPT = update_each(
-    {"token": String(), "over": Double()} | {name: attempts.c[name].type for name in _SAID},
+_REPORTED = ("outcome", "value", "failure", "message", "duration_s", "details")
+_END_ATTEMPT = bulk_update(
+    {"token": String(), "has_ended": Double()} | {name: attempts.c[name].type for name in _REPORTED},
     lambda given: (
         update(attempts)
         .where(attempts.c.lease == given["token"])
-        .values(ended_at=given["over"] * database_now(), **{name: given[name] for name in _SAID})  # null while it runs
+        .values(
+            ended_at=given["has_ended"] * database_now(),  # null while it runs
+            **{name: given[name] for name in _REPORTED},
+        )
     ),
     parameter="attempts_rows",
 )
 
 
-def _results(study: Row[Any], ledger: Ledger) -> Iterator[dict[str, Any]]:
-    """The results with the numbers from where the study's sequence stands."""
-    for seq, one in enumerate(ledger.results, study.sequence + 1):
+def _sample_rows(grown: Growth) -> Iterator[Row]:
+    withdrawn = set(grown.withdrawn)
+    for sample, opened in grown.samples.items():
+        if opened or sample in withdrawn:
+            yield {"sample": sample, "opened": opened, "is_withdrawn": sample in withdrawn}
+
+
+_CHANGE_SAMPLE = bulk_update(
+    {"sample": samples.c.id.type, "opened": Integer(), "is_withdrawn": Boolean()},
+    lambda given: (
+        update(samples)
+        .where(samples.c.id == given["sample"])
+        .values(open=samples.c.open + given["opened"], given_up=samples.c.given_up | given["is_withdrawn"])
+    ),
+    parameter="samples_rows",
+)
+
+
+def _result_rows(study: Study, changes: ChangeSet) -> Iterator[Row]:
+    """The results with their numbers, which follow the study's sequence."""
+    for seq, result in enumerate(changes.results, study.sequence + 1):
         yield {
             "study_id": study.id,
             "seq": seq,
-            "sample_id": one.sample,
-            "objective_id": one.objective,
-            "value": one.value,
-            "failure": one.failure,
-            "duration_s": one.duration_s,
+            "sample_id": result.sample,
+            "objective_id": result.objective,
+            "value": result.value,
+            "failure": result.failure,
+            "duration_s": result.duration_s,
         }
 
 
-def _happened(study: Row[Any], ledger: Ledger) -> Iterator[dict[str, Any]]:
-    """An event for each result, with its number; then the other events."""
-    of_results: list[tuple[str, dict[str, Any]]] = [
-        ("failed" if one.failure else "done", {})
-        for one in ledger.results  # the value itself says the rest
-    ]
-    for seq, (kind, body) in enumerate([*of_results, *ledger.events], study.sequence + 1):
-        yield {"study_id": study.id, "seq": seq, "kind": kind, "body": body}
-
-
-_INSERT_RESULT = insert_each(
+_INSERT_RESULT = bulk_insert(
     sample_values,
     ("study_id", "seq", "sample_id", "objective_id", "value", "failure", "duration_s"),
     {"at": database_now()},
     parameter="results_rows",
 )
-_INSERT_EVENT = insert_each(
+
+
+def _event_rows(study: Study, changes: ChangeSet) -> Iterator[Row]:
+    """An event for each result, with the result's number; then the other events."""
+    # The stored value has all that such an event reports.
+    of_results = [Event(EventKind.FAILED if result.failure else EventKind.DONE) for result in changes.results]
+    for seq, event in enumerate([*of_results, *changes.events], study.sequence + 1):
+        yield {"study_id": study.id, "seq": seq, "kind": event.kind, "body": event.body}
+
+
+_INSERT_EVENT = bulk_insert(
     events, ("study_id", "seq", "kind", "body"), {"at": database_now()}, parameter="events_rows"
 )
-_WRITE = Together(
+
+
+def _objective_row(objective: int, grown: Growth) -> Row:
+    counters = grown.objectives[objective]
+    return {"objective": objective, **{f"more_{name}": counters[name] for name in OBJECTIVE_COUNTERS}}
+
+
+_COUNT_OBJECTIVE = bulk_update(
+    {"objective": objectives.c.id.type} | {f"more_{name}": Integer() for name in OBJECTIVE_COUNTERS},
+    lambda given: (
+        update(objectives)
+        .where(objectives.c.id == given["objective"])
+        .values({name: objectives.c[name] + given[f"more_{name}"] for name in OBJECTIVE_COUNTERS})
+    ),
+    parameter="objectives_rows",
+)
+_COUNT_STUDY = bulk_update(
+    {"study": studies.c.id.type, "numbers": BigInteger(), "settled": Integer(), "withdrawn": Integer()},
+    lambda given: (
+        update(studies)
+        .where(studies.c.id == given["study"])
+        .values(
+            sequence=studies.c.sequence + given["numbers"],
+            settled_full=studies.c.settled_full + given["settled"],
+            planned_full=studies.c.planned_full - given["withdrawn"],
+        )
+    ),
+    parameter="studies_rows",
+)
+_WRITE = CombinedWrite(
     jobs=_CHANGE_JOB,
     attempts=_END_ATTEMPT,
-    samples=OPEN_SAMPLE,
+    samples=_CHANGE_SAMPLE,
     results=_INSERT_RESULT,
     events=_INSERT_EVENT,
-    objectives=COUNT_OBJECTIVE,
-    studies=GROW_STUDY,
+    objectives=_COUNT_OBJECTIVE,
+    studies=_COUNT_STUDY,
 )
 
 
-def ripen(connection: Connection) -> int:
-    """Put jobs whose back-off is over at the queues' disposal; answers how many."""
-    # Or further away than any back-off: then a clock was set back.
-    past = (jobs.c.ready_at <= database_now()) | (jobs.c.ready_at > database_now() + LONGEST_BACKOFF_S + 1.0)
-    over = (jobs.c.state == READY, jobs.c.ready_at.is_not(None), past)
-    found = select(jobs.c.id).where(*over).with_for_update(skip_locked=True).cte("found")  # waits for nobody
+def end_backoffs(connection: Connection) -> int:
+    """Make jobs whose back-off is over available to asks; returns how many."""
+    now = database_now()
+    # A back-off further ahead than the longest comes from a clock that was set back.
+    is_over = (jobs.c.ready_at <= now) | (jobs.c.ready_at > now + LONGEST_BACKOFF_S + 1.0)
+    backing_off = select(jobs.c.id).where(jobs.c.state == READY, jobs.c.ready_at.is_not(None), is_over)
+    found = backing_off.with_for_update(skip_locked=True).cte("found")
     return connection.execute(update(jobs).where(jobs.c.id.in_(select(found))).values(ready_at=None)).rowcount

@@ -1,6 +1,6 @@
-"""The servers' pulse: workers can only give signs of life while a server is there to hear them.
+"""When API servers are up: workers can only send heartbeats while one is.
 
-`served_s` is a clock of its own that runs only while a server is there, and that nobody can set: silences, and steps of
+`served_s` is a clock of its own that runs only while a server is up and that nobody can set: outages, and changes of
 the database's clock in either direction, add nothing to it.
 """
 
@@ -8,33 +8,33 @@ from sqlalchemy import Connection, ScalarSelect, and_, case, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from app.store.sql.clock import database_now
-from app.store.tables import pulse
+from app.store.tables import server_uptime
 
-EVERY_S = 1.0
-# A longer silence was an outage; a clock that was set back counts as one, too. Leases below twice as long: for tests.
+RECORD_EVERY_S = 1.0
+# A longer gap was an outage; a clock that was set back counts as one, too. Leases below twice as long are for tests.
 GAP_S = 4.0
 
 
-def beat(connection: Connection) -> None:
-    """An API server is there; after an outage, note since when."""
+def record_uptime(connection: Connection) -> None:
+    """Record that an API server is up and, after an outage, since when."""
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     now = database_now()
-    statement = insert(pulse).values(id=1, seen_at=now, resumed_at=now)
-    since = now - pulse.c.seen_at
-    outage = (since > GAP_S) | (since < -1.0)
-    after = {
+    first = insert(server_uptime).values(id=1, seen_at=now, resumed_at=now)
+    gap = now - server_uptime.c.seen_at
+    was_outage = (gap > GAP_S) | (gap < -1.0)
+    later = {
         "seen_at": now,
-        "resumed_at": case((outage, now), else_=pulse.c.resumed_at),
-        "served_s": pulse.c.served_s + case((outage | (since < 0.0), 0.0), else_=since),
+        "resumed_at": case((was_outage, now), else_=server_uptime.c.resumed_at),
+        "served_s": server_uptime.c.served_s + case((was_outage | (gap < 0.0), 0.0), else_=gap),
     }
-    connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=after))
+    connection.execute(first.on_conflict_do_update(index_elements=["id"], set_=later))
 
 
-_SILENT_S = database_now() - pulse.c.seen_at
+_GAP = database_now() - server_uptime.c.seen_at
 
-SEEN_AT: ScalarSelect[float] = select(pulse.c.seen_at).scalar_subquery()
-SERVED_S: ScalarSelect[float] = select(pulse.c.served_s).scalar_subquery()
-# For how many seconds servers have been there without a gap; null if none is there now.
+SEEN_AT: ScalarSelect[float] = select(server_uptime.c.seen_at).scalar_subquery()
+SERVED_S: ScalarSelect[float] = select(server_uptime.c.served_s).scalar_subquery()
+# For how many seconds servers have been up without a gap; null if none is up now.
 UP_S: ScalarSelect[float] = (
-    select(database_now() - pulse.c.resumed_at).where(and_(_SILENT_S >= -1.0, _SILENT_S <= GAP_S)).scalar_subquery()
+    select(database_now() - server_uptime.c.resumed_at).where(and_(_GAP >= -1.0, _GAP <= GAP_S)).scalar_subquery()
 )

@@ -1,10 +1,10 @@
-"""Workers, known by the name they give; what they did is counted with their attempts.
+"""Workers: registration, signs of life, and how their attempts ended.
 
-Lock order: workers last, and by name. An ask holds workers while it waits for nobody; whoever else locks them has
-already locked all the studies and jobs that it needs.
+Lock order: workers last, and by name. An ask holds workers while it waits for nothing else; every other transaction
+that locks workers has locked all the studies and jobs that it needs before.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Integer,
-    RowMapping,
     String,
     bindparam,
     case,
@@ -25,35 +24,27 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
-from app.store.sql.bulk import insert_each
+from app.domain.jobs import Attempt
+from app.domain.workers import ALIVE_S, COUNTED_AS, FAILURE_COUNTS, HeldLease, Worker, WorkerSeen
+from app.store.records import worker_from_row
+from app.store.sql.bulk import bulk_insert
 from app.store.sql.clock import database_now
-from app.store.sql.in_array import among
-from app.store.tables import workers
-from app.store.work.attempts import with_leases
+from app.store.sql.in_array import in_array
+from app.store.tables import LEASED, attempts, jobs, workers
+from app.store.work.attempts import attempts_with_leases
 
-FAILURES = ("infeasible", "error", "infrastructure", "lost")
-COUNTS = ("done", *FAILURES)
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """A worker that spoke, and what it asked for."""
-
-    name: str
-    studies: tuple[str, ...] = ()
-    objectives: tuple[str, ...] = ()
-    slots: int = 1
+COUNTERS = ("done", *FAILURE_COUNTS)
 
 
 class by_code_points(FunctionElement[str]):  # noqa: N801  (reads as a function in queries)
-    """In the order of Python's `sorted`, whatever the database's language: all lock workers in the same order."""
+    """Text in the order of Python's `sorted`, whatever the database's language, so that all lock in one order."""
 
     type = String()
     inherit_cache = True
 
 
 @compiles(by_code_points)
-def _plainly(element: by_code_points, compiler: SQLCompiler, **options: Any) -> str:
+def _plain(element: by_code_points, compiler: SQLCompiler, **options: Any) -> str:
     return compiler.process(element.clauses, **options)
 
 
@@ -62,102 +53,123 @@ def _collated(element: by_code_points, compiler: SQLCompiler, **options: Any) ->
     return f'{compiler.process(element.clauses, **options)} COLLATE "C"'
 
 
-def see_workers(connection: Connection, seen: Sequence[Seen]) -> dict[str, RowMapping]:
-    """Note that these workers asked, registering new ones; answers id and `drained` by name."""
-    by_name = {one.name: one for one in seen}  # the last word of each counts
-    rows = [
-        {"name": name, "studies": list(one.studies), "objectives": list(one.objectives), "slots": one.slots}
-        for name, one in sorted(by_name.items())  # in one order, so that two batches never lock crosswise
-    ]
+@dataclass(frozen=True, slots=True)
+class KnownWorker:
+    id: int
+    drained: bool
+
+
+def register_workers(connection: Connection, seen: Iterable[WorkerSeen]) -> dict[str, KnownWorker]:
+    """Record that these workers asked, adding new ones. Returns them by name."""
+    by_name = {worker.name: worker for worker in seen}  # the last ask of each counts
+    # Sorted, so that two batches never lock in opposite orders.
+    rows = [_worker_row(by_name[name]) for name in sorted(by_name)]
     if connection.dialect.name == "postgresql":
-        found = connection.execute(_SEE_AND_ANSWER, {_SEE.parameter: rows})
+        known = connection.execute(_REGISTER_RETURNING, {_REGISTER.parameter: rows})
     else:
-        _SEE.execute(connection, rows)
-        found = connection.execute(_KNOWN, {"names": by_name})
-    return {row["name"]: row for row in found.mappings()}
+        _REGISTER.execute(connection, rows)
+        known = connection.execute(_KNOWN, {"names": by_name})
+    return {row.name: KnownWorker(row.id, row.drained) for row in known}
 
 
-_ANSWER = (workers.c.name, workers.c.id, workers.c.drained)
-_KNOWN = select(*_ANSWER).where(among(workers.c.name, "names"))
+def _worker_row(worker: WorkerSeen) -> dict[str, Any]:
+    return {
+        "name": worker.name,
+        "studies": list(worker.studies),
+        "objectives": list(worker.objectives),
+        "slots": worker.slots,
+    }
 
 
-def _see_again(row: Any) -> Any:
-    asked = {"studies": row.excluded.studies, "objectives": row.excluded.objectives}
-    most = case((row.excluded.slots > workers.c.slots, row.excluded.slots), else_=workers.c.slots)
-    return row.on_conflict_do_update(
-        index_elements=["name"], set_={"last_seen_at": database_now(), "slots": most, **asked}
-    )
+_KNOWN_COLUMNS = (workers.c.name, workers.c.id, workers.c.drained)
+_KNOWN = select(*_KNOWN_COLUMNS).where(in_array(workers.c.name, "names"))
 
 
-_SEE = insert_each(
+def _update_known(insert: Any) -> Any:
+    new = insert.excluded
+    most_slots = case((new.slots > workers.c.slots, new.slots), else_=workers.c.slots)
+    changes = {
+        "last_seen_at": database_now(),
+        "studies": new.studies,
+        "objectives": new.objectives,
+        "slots": most_slots,
+    }
+    return insert.on_conflict_do_update(index_elements=["name"], set_=changes)
+
+
+_REGISTER = bulk_insert(
     workers,
     ("name", "studies", "objectives", "slots"),
     {"first_seen_at": database_now(), "last_seen_at": database_now()},
-    _see_again,
+    _update_known,
 )
-_SEE_AND_ANSWER = _SEE.postgresql.returning(*_ANSWER)
+_REGISTER_RETURNING = _REGISTER.postgresql.returning(*_KNOWN_COLUMNS)
 
 
 def seen_within(seconds: float) -> ColumnElement[bool]:
-    """Lately. What lies ahead comes from a clock that was set back, and says nothing."""
+    """Times ahead of now come from a clock that was set back, and count as far as those behind."""
     return workers.c.last_seen_at.between(database_now() - seconds, database_now() + seconds)
 
 
-def hear_workers(connection: Connection, leases: Iterable[str]) -> None:
-    """Note that whoever holds these leases gave a sign of life."""
-    holders = connection.execute(_HOLDERS, {"leases": leases}).scalars().all()
-    connection.execute(_HEAR, {"ids": holders})
+def record_sign_of_life(connection: Connection, leases: Iterable[str]) -> None:
+    """Record that the workers that hold these leases were seen."""
+    holders = connection.execute(_LOCK_HOLDERS, {"leases": leases}).scalars().all()
+    connection.execute(_SEEN_NOW, {"ids": holders})
 
 
-_held = with_leases("held")
-_HOLDERS = (
+_held = attempts_with_leases("held")
+_LOCK_HOLDERS = (
     select(workers.c.id)
     .where(workers.c.id.in_(select(_held.c.worker_id)))
     .order_by(by_code_points(workers.c.name))
     .with_for_update()
 )
-_HEAR = update(workers).where(among(workers.c.id, "ids")).values(last_seen_at=database_now())
+_SEEN_NOW = update(workers).where(in_array(workers.c.id, "ids")).values(last_seen_at=database_now())
 
 
-def count_attempts(connection: Connection, changed: Mapping[str, RowMapping | None]) -> None:
-    """Count how these leases' attempts ended. Last in a transaction, and once.
+def count_attempts(connection: Connection, ended: Mapping[str, Attempt | None]) -> None:
+    """Count how the attempts of these leases ended. Last in a transaction, and once.
 
-    `changed`: the attempt as it was before this transaction, where it had ended and was counted already.
+    `ended`: by lease, the attempt as it was before this transaction, where it is known; one that had ended before was
+    counted then, and is taken back.
     """
-    if not changed:
+    if not ended:
         return
-    connection.execute(_COUNT, {"leases": changed})
-    counted = [attempt for attempt in changed.values() if attempt is not None and attempt["outcome"] is not None]
-    for attempt in counted:  # few: expired leases that live again, or have told after all
-        what = _COUNTER.get(attempt["outcome"], attempt["failure"])
-        took_s = attempt["ended_at"] - attempt["leased_at"]
-        minus = {f"less_{name}": int(name == what) for name in COUNTS}
-        connection.execute(_UNCOUNT, {"worker": attempt["worker_id"], "less_busy_s": took_s, **minus})
+    connection.execute(COUNT_ATTEMPTS, {"leases": ended})
+    for attempt in ended.values():  # few: expired leases that were revived, or have told after all
+        if attempt is not None and attempt.outcome is not None:
+            _take_back(connection, attempt)
 
 
-# As what an outcome counts; a failure counts as what it is. What was released or overtaken counts as neither.
-_COUNTER = {"done": "done", "late": "done", "duplicate": "done", "expired": "lost"}
-_ended = with_leases("ended")
-# Literals: each parameter takes its time.
-_rules = " ".join(f"WHEN '{outcome}' THEN '{what}'" for outcome, what in _COUNTER.items())
+def _take_back(connection: Connection, attempt: Attempt) -> None:
+    assert attempt.outcome is not None and attempt.ended_at is not None  # noqa: PT018, S101
+    counter = COUNTED_AS.get(attempt.outcome, attempt.failure)
+    less = {f"less_{name}": int(name == counter) for name in COUNTERS}
+    busy_s = attempt.ended_at - attempt.leased_at
+    connection.execute(_UNCOUNT, {"worker": attempt.worker, "less_busy_s": busy_s, **less})
+
+
+_ended = attempts_with_leases("ended")
+# Literals: each parameter costs time.
+_cases = " ".join(f"WHEN '{outcome}' THEN '{counter}'" for outcome, counter in COUNTED_AS.items())
 _counted = select(
     _ended.c.worker_id,
-    literal_column(f"CASE outcome {_rules} ELSE failure END", String).label("what"),
-    # The others end without the worker's word.
-    literal_column("CASE WHEN outcome IN ('expired', 'overtaken') THEN 0 ELSE 1 END", Integer).label("spoke"),
-    (_ended.c.ended_at - _ended.c.leased_at).label("took_s"),
+    literal_column(f"CASE outcome {_cases} ELSE failure END", String).label("counter"),
+    # Expired and overtaken attempts end without a request of the worker.
+    literal_column("CASE WHEN outcome IN ('expired', 'overtaken') THEN 0 ELSE 1 END", Integer).label("was_seen"),
+    (_ended.c.ended_at - _ended.c.leased_at).label("busy_s"),
 ).subquery("counted")
 _sums = (
     select(
         _counted.c.worker_id,
-        func.max(_counted.c.spoke).label("spoke"),
-        func.coalesce(func.sum(_counted.c.took_s), literal_column("0")).label("busy_s"),
-        *(func.count().filter(_counted.c.what == literal_column(f"'{name}'")).label(name) for name in COUNTS),
+        func.max(_counted.c.was_seen).label("was_seen"),
+        func.coalesce(func.sum(_counted.c.busy_s), literal_column("0")).label("busy_s"),
+        *(func.count().filter(_counted.c.counter == literal_column(f"'{name}'")).label(name) for name in COUNTERS),
     )
     .group_by(_counted.c.worker_id)
     .subquery("sums")
 )
-# Locked in the order of all. Whatever the plan, no worker is changed before this has come to it.
+# Locked by name. Whatever the plan, no worker is changed before this CTE has reached it.
 _locked = (
     select(workers.c.id)
     .where(workers.c.id.in_(select(_ended.c.worker_id)))
@@ -165,18 +177,18 @@ _locked = (
     .with_for_update()
     .cte("locked")
 )
-_COUNT = (
+COUNT_ATTEMPTS = (
     update(workers)
     .where(workers.c.id == _sums.c.worker_id, workers.c.id == _locked.c.id)
     .values(
-        last_seen_at=case((_sums.c.spoke == literal_column("1"), database_now()), else_=workers.c.last_seen_at),
-        **{name: workers.c[name] + _sums.c[name] for name in (*COUNTS, "busy_s")},
+        last_seen_at=case((_sums.c.was_seen == literal_column("1"), database_now()), else_=workers.c.last_seen_at),
+        **{name: workers.c[name] + _sums.c[name] for name in (*COUNTERS, "busy_s")},
     )
 )
 _UNCOUNT = (
     update(workers)
     .where(workers.c.id == bindparam("worker"))
-    .values({name: workers.c[name] - bindparam(f"less_{name}") for name in (*COUNTS, "busy_s")})
+    .values({name: workers.c[name] - bindparam(f"less_{name}") for name in (*COUNTERS, "busy_s")})
 )
 
 
@@ -186,16 +198,41 @@ def drain_worker(connection: Connection, name: str, drained: bool) -> bool:
     return connection.execute(statement).rowcount > 0
 
 
-def find_worker(connection: Connection, name: str) -> RowMapping:
-    return connection.execute(select(workers).where(workers.c.name == name)).mappings().one()
+def find_worker(connection: Connection, name: str) -> Worker:
+    return worker_from_row(connection.execute(select(workers).where(workers.c.name == name)).one())
 
 
 def drained_among(connection: Connection, names: Iterable[str]) -> set[str]:
     return set(connection.execute(_DRAINED, {"names": names}).scalars())
 
 
-_DRAINED = select(workers.c.name).where(among(workers.c.name, "names"), workers.c.drained)
+_DRAINED = select(workers.c.name).where(in_array(workers.c.name, "names"), workers.c.drained)
 
 
 def worker_names(connection: Connection) -> list[str]:
     return list(connection.execute(select(workers.c.name).order_by(workers.c.id.desc()).limit(1000)).scalars())
+
+
+def page_of_workers(connection: Connection, after: int, limit: int) -> list[Worker]:
+    query = select(workers).where(workers.c.id > after).order_by(workers.c.id).limit(limit)
+    return [worker_from_row(row) for row in connection.execute(query)]
+
+
+def held_leases(connection: Connection) -> dict[int, list[HeldLease]]:
+    """The current leases by worker (id); as many rows as there are busy slots."""
+    query = (
+        select(attempts.c.worker_id, jobs.c.id, attempts.c.leased_at)
+        .join(jobs, jobs.c.id == attempts.c.job_id)
+        .where(jobs.c.state == LEASED, attempts.c.lease == jobs.c.lease)
+        .order_by(jobs.c.id)
+    )
+    held: dict[int, list[HeldLease]] = {}
+    for row in connection.execute(query):
+        held.setdefault(row.worker_id, []).append(HeldLease(row.id, row.leased_at))
+    return held
+
+
+def live_workers(connection: Connection, holding: Collection[int] = ()) -> Sequence[Worker]:
+    """Workers that were seen recently, and those (ids) that hold jobs."""
+    is_alive = seen_within(ALIVE_S) | in_array(workers.c.id, "ids", holding)
+    return [worker_from_row(row) for row in connection.execute(select(workers).where(is_alive))]

@@ -1,0 +1,41 @@
+"""Steps: one execution of the optimiser each, and what it reads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from counterpoise.wire.codes import StepKind, StepState
+
+NO_OBJECTIVE = -1  # of a step that belongs to no stream
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    id: int
+    study: int
+    kind: StepKind
+    objective: int  # position of a stream's objective; NO_OBJECTIVE for the other kinds
+    number: int
+    state: StepState
+    due_seq: int  # the prefix of the study's sequence that it reads
+    due_at: float
+    inputs: dict[str, Any]  # what else it depends on, as it was then: size, budget, ratios, cheap objectives
+    claim: str | None
+    claim_expires_at: float | None
+    faults: int
+    fault: str | None
+    retry_at: float | None
+    done_at: float | None
+    record: dict[str, Any] | None
+
+    def name(self, objectives: Sequence[str]) -> str:
+        return step_name(self.kind, self.number, self.objective, objectives)
+
+
+def step_name(kind: StepKind, number: int, objective: int, objectives: Sequence[str]) -> str:
+    """`initial`, `stream:OBJECTIVE:NUMBER`, `search:NUMBER` or `closing:NUMBER`; a second design is `initial:1`."""
+    if kind is StepKind.INITIAL and number == 0:
+        return str(kind)
+    if kind is StepKind.STREAM:
+        return f"{kind}:{objectives[objective]}:{number}"
+    return f"{kind}:{number}"

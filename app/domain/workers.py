@@ -1,0 +1,62 @@
+"""Workers, known by the name that they give."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from counterpoise.wire.codes import FailureKind, Outcome
+
+ALIVE_S = 120.0  # workers poll at least every minute
+FAILURE_COUNTS = tuple(FailureKind)
+# How an attempt's outcome counts for its worker; a failure counts as its kind, released and overtaken ones not at all.
+COUNTED_AS = {
+    Outcome.DONE: "done",
+    Outcome.LATE: "done",
+    Outcome.DUPLICATE: "done",
+    Outcome.EXPIRED: "lost",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSeen:
+    """A worker that asked, and what it asked for."""
+
+    name: str
+    studies: tuple[str, ...] = ()
+    objectives: tuple[str, ...] = ()
+    slots: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class HeldLease:
+    job: int
+    leased_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    id: int
+    name: str
+    first_seen_at: float
+    last_seen_at: float
+    studies: list[str]  # that it asked for last
+    objectives: list[str]
+    slots: int  # the most jobs that it ever asked for at once
+    drained: bool
+    done: int
+    failures: dict[str, int]
+    busy_s: float
+
+    def is_alive(self, held: Sequence[HeldLease], now: float) -> bool:
+        """It asked recently, or holds a job: a worker that computes for hours does not ask."""
+        return bool(held) or abs(now - self.last_seen_at) < ALIVE_S
+
+    def busy_share(self, held: Sequence[HeldLease], now: float) -> float:
+        """Share of its slots' time, from first to last seen, in which they held jobs.
+
+        At most 1: several processes with one name may hold more jobs than it asked for at once.
+        """
+        present_s = (now if held else self.last_seen_at) - self.first_seen_at
+        if present_s <= 0:
+            return 0.0
+        busy_s = self.busy_s + sum(now - lease.leased_at for lease in held)
+        return min(max(busy_s / (present_s * self.slots), 0.0), 1.0)

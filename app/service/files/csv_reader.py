@@ -1,0 +1,104 @@
+"""Evaluations in CSV: a header, then a row for each point. An empty cell is not known; decimals have a point."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from functools import partial
+
+from app.service.files.columns import Columns, columns_of
+from app.service.files.evaluation_reader import Reading
+from counterpoise.wire.specification import Specification
+
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+SEPARATORS = {";": "a semicolon", "\t": "a tab"}  # that other programs use
+MOST_TITLE = 100  # characters of a column's title in a message
+Meaning = tuple[str, str]  # ("x", "value" or "skip", name)
+
+
+def read_csv(spec: Specification, content: bytes) -> Reading:
+    reading = Reading(spec)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        reading.add_fault(line, f"line {line}", "this is not UTF-8 text; save the file as CSV UTF-8")
+        return reading
+    columns = columns_of(spec)
+    records = _records(text, reading)
+    header_line, header = next(records, (1, []))
+    titles = [title.strip() for title in header]
+    meanings = _meanings(reading, columns, header_line, titles)
+    if meanings:
+        for line, cells in records:
+            _read_record(reading, columns, meanings, line, cells)
+    return reading
+
+
+def _read_record(reading: Reading, columns: Columns, meanings: list[Meaning], line: int, cells: list[str]) -> None:
+    if len(cells) != len(meanings):
+        detail = (
+            f"the row has {len(cells)} cells and the header {len(meanings)};"
+            " separate cells by commas and write decimals with a point"
+        )
+        reading.add_fault(line, f"line {line}", detail)
+        return
+    x: dict[str, float | str] = {}
+    known: dict[str, float | str] = {}
+    for (kind, name), cell in zip(meanings, cells, strict=True):
+        text = cell.strip()
+        if text and kind == "x":
+            x[name] = _parsed(text)
+        elif text and kind == "value":
+            known[name] = _parsed(text)
+    reading.add_row(line, f"line {line}", partial(_location, line, columns), x, known)
+
+
+def _location(line: int, columns: Columns, part: str, name: str) -> str:
+    title = columns.heading_of_variable(name) if part == "x" else columns.heading_of_objective(name)
+    return f"line {line}, {title}"
+
+
+def _parsed(text: str) -> float | str:
+    return float(text) if NUMBER.fullmatch(text) else text
+
+
+def _records(text: str, reading: Reading) -> Iterator[tuple[int, list[str]]]:
+    """Each record with the line on which it begins; blank lines are skipped."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            if cells:
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        reading.add_fault(line, f"line {line}", f"not CSV: {error}")
+
+
+def _meanings(reading: Reading, columns: Columns, line: int, titles: list[str]) -> list[Meaning]:
+    """What each column holds; nothing if the header has faults."""
+    if not titles:
+        if not reading.faults:
+            reading.add_fault(1, "line 1", "the file is empty; its first line names the columns")
+        return []
+    separator = next((each for each in SEPARATORS if len(titles) == 1 and each in titles[0]), None)
+    if separator:
+        detail = f"the columns are separated by {SEPARATORS[separator]}; separate them by commas, and write decimals"
+        reading.add_fault(line, f"line {line}", f"{detail} with a point")
+        return []
+    found: list[Meaning] = []
+    for title in titles:
+        place = f"line {line}, {title[:MOST_TITLE]}"
+        meaning = columns.meaning(title)
+        if meaning is None:
+            reading.add_fault(line, place, columns.hint(title))
+        elif meaning in found:
+            reading.add_fault(line, place, "there are two such columns")
+        else:
+            found.append(meaning)
+    for name in columns.variables:
+        if ("x", name) not in found:
+            title = columns.heading_of_variable(name)
+            reading.add_fault(line, f"line {line}", f"there is no column {title!r}; every variable needs one")
+    return [] if reading.faults else found

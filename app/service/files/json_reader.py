@@ -1,0 +1,106 @@
+"""Evaluations in JSON: a list of {"x": {…}, "values": {…}}, or {"items": [such a list]}, as an export has it."""
+
+import json
+from functools import partial
+from typing import Any
+
+from app.service.files.columns import columns_of
+from app.service.files.evaluation_reader import INFEASIBLE, Reading, shortened
+from counterpoise.wire.codes import FailureKind
+from counterpoise.wire.problems import did_you_mean, fault_at
+from counterpoise.wire.specification import Specification
+
+KEYS = ("x", "values", "failures", "sample", "step", "full", "open")
+FORMAT = 'must be a list of {"x": {…}, "values": {…}}, or an object with such a list in `items`'
+Location = tuple[str | int, ...]
+
+
+class _Object(dict[str, Any]):
+    """Knows whether a name was given twice: then it is unclear which of the values is right."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.has_repeated_name = len(self) < len(pairs)
+
+
+def read_json(spec: Specification, content: bytes) -> Reading:
+    reading = Reading(spec)
+    try:
+        document = json.loads(content, object_pairs_hook=_Object)
+    except (ValueError, RecursionError) as error:
+        reading.add_fault(None, "#", f"not JSON: {error}")
+        return reading
+    above: Location = ()
+    if isinstance(document, _Object) and set(document) <= {"items", "next"} and not document.has_repeated_name:
+        document, above = document.get("items"), ("items",)
+    if not isinstance(document, list):
+        reading.add_fault(None, "#", FORMAT)
+        return reading
+    for row, item in enumerate(document):
+        _ItemReader(reading, row, (*above, row)).read(item)
+    return reading
+
+
+def _pointer(*location: str | int) -> str:
+    return fault_at(location, "").pointer
+
+
+class _ItemReader:
+    """Reads one item of the list."""
+
+    def __init__(self, reading: Reading, row: int, location: Location) -> None:
+        self.reading = reading
+        self.row = row
+        self.location = location
+
+    def read(self, item: object) -> None:
+        faults_before = len(self.reading.faults)
+        if not isinstance(item, _Object):
+            self._fault((), 'must be an object such as {"x": {…}, "values": {…}}')
+            return
+        self._check_keys(item)
+        columns = columns_of(self.reading.spec)
+        x = self._part(item, "x", "variable", columns.variables)
+        values = self._part(item, "values", "objective", columns.objectives)
+        failures = self._part(item, "failures", "objective", columns.objectives)
+        self._check_failures(failures)
+        if len(self.reading.faults) > faults_before:
+            return
+        known = {name: value for name, value in values.items() if value is not None}
+        for name, kind in failures.items():
+            if kind == INFEASIBLE and name not in known:  # other failures do not concern the point
+                known[name] = INFEASIBLE
+        self.reading.add_row(self.row, _pointer(*self.location), partial(_pointer, *self.location), x, known)
+
+    def _fault(self, below: Location, detail: str) -> None:
+        self.reading.add_fault(self.row, _pointer(*self.location, *below), detail)
+
+    def _check_keys(self, item: _Object) -> None:
+        if item.has_repeated_name:
+            self._fault((), "a name is given twice here; which of its values is right?")
+        for key, value in item.items():
+            if isinstance(value, _Object) and value.has_repeated_name:
+                self._fault((key,), "a name is given twice here; which of its values is right?")
+        for key in item:
+            if key not in KEYS:
+                hint = did_you_mean(key, KEYS) or "; there are " + ", ".join(KEYS[:3])
+                self._fault((key,), f"there is no such field{hint}")
+
+    def _part(self, item: _Object, key: str, kind: str, names: tuple[str, ...]) -> dict[str, Any]:
+        part = item.get(key)
+        if part is None:
+            return {}
+        if not isinstance(part, dict):
+            self._fault((key,), "must be an object: name to value")
+            return {}
+        for name in part:
+            if name not in names:
+                self._fault((key, name), f"the study has no {kind} {shortened(name)}{did_you_mean(name, names)}")
+        return part
+
+    def _check_failures(self, failures: dict[str, Any]) -> None:
+        kinds = [str(kind) for kind in FailureKind]
+        for name, kind in failures.items():
+            if kind is not None and kind not in kinds:
+                detail = f"{shortened(kind)} is no kind of failure; there are {', '.join(kinds)}"
+                self._fault(("failures", name), detail)

@@ -1,0 +1,116 @@
+"""Commit a step: its samples and jobs appear in one transaction, once, or not at all."""
+
+from collections.abc import Sequence
+
+from app.domain.changes import ChangeSet, Event, supersede
+from app.domain.jobs import Job
+from app.domain.stepping import Decision, Finish, Nothing, supersedes
+from app.domain.stepping import Step as StepDecision
+from app.domain.steps import Step
+from app.domain.studies import ENDING_DETAILS, Objective, Study, co_objectives
+from app.fault_points import point
+from app.service.planning.compute_step import Plan
+from app.service.planning.schedule import schedule_due_steps
+from app.store.database import Connection, Database
+from app.store.studies.samples import add_samples
+from app.store.studies.steps import fail_step, finish_step, give_back_claim
+from app.store.studies.studies import (
+    change_objective,
+    change_study,
+    find_study_by_id,
+    finish_study,
+    objectives_of,
+)
+from app.store.wakeups import notify
+from app.store.work.apply import apply
+from app.store.work.row_locks import lock_ready_jobs, lock_study
+from counterpoise.wire.codes import Ending, EventKind, StepKind, StudyState
+
+STREAM_ENDED = -1  # an objective's generation when its stream finds no new point
+
+
+def commit_step(database: Database, step: Step, plan: Plan) -> bool:
+    """False if the claim was lost or the study is no longer active."""
+    point("step.computed")
+    is_committed = database.write(_commit, step, plan)
+    point("step.committed")
+    return is_committed
+
+
+def _commit(connection: Connection, step: Step, plan: Plan) -> bool:
+    study = lock_study(connection, step.study)
+    if study is None:
+        return False
+    if study.state is not StudyState.ACTIVE:
+        give_back_claim(connection, step)
+        return False
+    if not finish_step(connection, step, plan.record):
+        return False
+    ending = _ending(study, step, plan)
+    objectives = objectives_of(connection, study.id)
+    with_runs = co_objectives(objectives)
+    superseded = _superseded_jobs(connection, study, step, ending)
+    events = [Event(EventKind.STEP, _summary(study, step, plan))]
+    if ending is not None:
+        detail = plan.shortfall or ENDING_DETAILS[ending]
+        events.append(Event(EventKind.FINISHED, {"reason": ending, "detail": detail}))
+    apply(connection, study, ChangeSet(jobs=supersede(superseded), events=events), with_runs)
+    _advance(connection, study, objectives, step, plan)
+    number = step.number if step.kind is StepKind.SEARCH else 0
+    add_samples(connection, study.id, plan.samples, with_runs, step=step.id, number=number)
+    if ending is not None:
+        finish_study(connection, study.id, ending)
+    elif step.kind in (StepKind.INITIAL, StepKind.CLOSING):
+        # After a search step its samples are open, and nothing is due before they are settled. A generation becomes
+        # due by a tell, never by when a planner happens to commit.
+        schedule_due_steps(connection, find_study_by_id(connection, study.id))
+    notify(connection)
+    point("step.written")
+    return True
+
+
+def _ending(study: Study, step: Step, plan: Plan) -> Ending | None:
+    """Whether the study is finished with this step, and why."""
+    if step.kind is StepKind.CLOSING:
+        return Ending.BUDGET_USED if study.planned_full >= study.budget else None
+    # A design of size 0 is wanted where imported samples replace all of it.
+    wants_full = step.kind in (StepKind.INITIAL, StepKind.SEARCH) and step.inputs["size"] > 0
+    return Ending.SPACE_EXHAUSTED if wants_full and len(plan.full) == 0 else None
+
+
+def _superseded_jobs(connection: Connection, study: Study, step: Step, ending: Ending | None) -> Sequence[Job]:
+    """The ready jobs that are no longer needed."""
+    decision: Decision = Nothing()
+    if ending is not None:
+        decision = Finish()
+    elif step.kind is StepKind.SEARCH:
+        decision = StepDecision(step.number, step.inputs["size"])
+    return lock_ready_jobs(connection, study.id, only_cheap=True) if supersedes(decision) else []
+
+
+def _advance(connection: Connection, study: Study, objectives: Sequence[Objective], step: Step, plan: Plan) -> None:
+    if step.kind is StepKind.SEARCH:
+        change_study(connection, study.id, step=step.number)
+    if step.kind is StepKind.STREAM:
+        found_points = len(plan.cheap.get(step.objective, ())) > 0
+        generation = step.number if found_points else STREAM_ENDED
+        change_objective(connection, objectives[step.objective].id, generation=generation)
+
+
+def _summary(study: Study, step: Step, plan: Plan) -> dict[str, object]:
+    full = sum(sample.full for sample in plan.samples)
+    name = step.name(study.spec.objective_names)
+    return {"step": name, "full": full, "cheap_only": len(plan.samples) - full}
+
+
+def record_fault(database: Database, step: Step, fault: str, backoff_s: float) -> None:
+    """The step is tried again after a while."""
+    database.write(_record_fault, step, fault, backoff_s)
+
+
+def _record_fault(connection: Connection, step: Step, fault: str, backoff_s: float) -> None:
+    study = lock_study(connection, step.study)
+    if study is not None and fail_step(connection, step, fault, backoff_s):
+        name = step.name(study.spec.objective_names)
+        body = {"step": name, "faults": step.faults + 1, "fault": fault}
+        apply(connection, study, ChangeSet(events=[Event(EventKind.STEP_FAILED, body)]))

@@ -1,0 +1,168 @@
+"""Compute a step: what it reads, what the optimiser proposes. Reads the database and writes nothing."""
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from app.domain.samples import NewSample
+from app.domain.steps import Step
+from app.domain.studies import Objective
+from app.optimizer.arrays import Floats
+from app.optimizer.models.fit_models import Map
+from app.optimizer.problem import Problem
+from app.optimizer.propose import propose
+from app.optimizer.random_streams import generator, step_seed
+from app.optimizer.search.design import initial_design
+from app.optimizer.search.genetic_algorithm import next_generation
+from app.optimizer.snapshot import Snapshot
+from app.optimizer.space import decode, integers
+from app.optimizer.strategies.strategy import STRATEGIES, Strategy
+from app.service.planning.hypervolume import hypervolume
+from app.service.planning.snapshot import Past, problem_of, read_past, search_snapshot
+from app.service.planning.versions import versions
+from app.store.database import Connection, Database
+from app.store.studies.steps import steps_of
+from app.store.studies.studies import find_study_by_id, objectives_of
+from counterpoise.wire.codes import StepKind
+from counterpoise.wire.specification import Specification
+
+
+@dataclass(slots=True)
+class Plan:
+    """What a step proposes: points in the unit cube, full ones and, by position of objective, cheap-only ones."""
+
+    full: Floats
+    cheap: dict[int, Floats] = field(default_factory=dict)
+    record: dict[str, Any] = field(default_factory=dict)
+    shortfall: str | None = None
+    samples: list[NewSample] = field(default_factory=list)  # the same in the user's units
+
+
+def compute_step(database: Database, step: Step, fit: Map = map) -> Plan:
+    """Holds no connection while it computes."""
+    clock = _Laps()
+    with database.read() as connection:
+        study = find_study_by_id(connection, step.study)
+        objectives = objectives_of(connection, step.study)
+        ratios = step.inputs.get("ratios") or [1.0] * len(objectives)
+        problem = problem_of(study.spec, ratios, step.inputs.get("cheap"))
+        past = read_past(connection, problem, step)
+        snapshot = search_snapshot(connection, problem, past, step) if step.kind is StepKind.SEARCH else None
+        reference = _reference_point(connection, step)
+    clock.lap("read")
+    identity = (study.seed, step.kind, step.objective, step.number)
+    plan = _propose(problem, study.spec, step, past, snapshot, generator(*identity), fit, clock)
+    if step.kind in (StepKind.SEARCH, StepKind.CLOSING):
+        plan.record["hypervolume"] = hypervolume(past.complete_values(), reference)
+    plan.record |= {
+        "seed": step_seed(*identity),
+        "read_until": step.due_seq,
+        "ratios": list(ratios),
+        "shortfall": plan.shortfall,
+        "versions": versions(),
+        "timings_s": clock.laps,
+    }
+    plan.record = _as_json(plan.record)
+    plan.samples = list(_new_samples(problem, objectives, plan))
+    return plan
+
+
+def _propose(
+    problem: Problem,
+    spec: Specification,
+    step: Step,
+    past: Past,
+    snapshot: Snapshot | None,
+    rng: np.random.Generator,
+    fit: Map,
+    clock: "_Laps",
+) -> Plan:
+    nothing = np.empty((0, problem.d))
+    if step.kind is StepKind.INITIAL:
+        design = initial_design(problem, step.inputs["size"], rng, past.U)
+        clock.lap("design")
+        return Plan(design)
+    if step.kind is StepKind.STREAM:
+        points = _next_generation(problem, step, past, rng)
+        clock.lap("search")
+        return Plan(nothing, {step.objective: points})
+    if snapshot is None:
+        return Plan(nothing)
+    proposal = propose(problem, snapshot, strategy_of(spec), rng, fit=fit, clock=time.perf_counter)
+    clock.laps |= asdict(proposal.timings)
+    cheap = {}
+    for position, objective in enumerate(spec.objectives):
+        points = proposal.cheap[position]
+        if objective.same_run_as is None and len(points):
+            cheap[position] = points
+    return Plan(proposal.full, cheap, asdict(proposal.diagnostics), proposal.shortfall)
+
+
+def _next_generation(problem: Problem, step: Step, past: Past, rng: np.random.Generator) -> Floats:
+    j = step.objective
+    evaluated = past.in_order(past.values[j])
+    taken = past.points([sample.id for sample in past.samples])
+    ids = np.array(evaluated, dtype=np.int64)
+    return next_generation(problem, past.data(j, evaluated), ids, step.inputs["size"], rng, taken)
+
+
+def strategy_of(spec: Specification) -> Strategy:
+    return replace(STRATEGIES[spec.strategy], w_max=spec.generations)
+
+
+class _Laps:
+    """How long the parts of a step took."""
+
+    def __init__(self) -> None:
+        self._at = time.perf_counter()
+        self.laps: dict[str, float] = {}
+
+    def lap(self, part: str) -> None:
+        before, self._at = self._at, time.perf_counter()
+        self.laps[part] = self._at - before
+
+
+def _as_json(value: Any) -> Any:
+    """Lists, plain numbers, and null for what is not finite."""
+    if isinstance(value, Mapping):
+        return {name: _as_json(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(item) for item in value]
+    number = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(number, float) and not math.isfinite(number) else number
+
+
+def _reference_point(connection: Connection, step: Step) -> list[float] | None:
+    """The hypervolume's reference point, which stays that of the study's first search step."""
+    for other in steps_of(connection, step.study, StepKind.SEARCH):
+        if other.id < step.id:  # later ones exist when a step is replayed
+            recorded = (other.record or {}).get("hypervolume")
+            if recorded:
+                reference: list[float] = recorded["reference"]
+                return reference
+    return None
+
+
+def _new_samples(problem: Problem, objectives: Sequence[Objective], plan: Plan) -> Iterator[NewSample]:
+    """Full samples, then cheap-only ones; a point wanted on several objectives is one sample."""
+    runs = tuple(objective.id for objective in objectives if objective.has_jobs)
+    for x in _in_user_units(problem, plan.full):
+        yield NewSample(x, runs, full=True)
+    wanted_on: dict[tuple[float, ...], list[int]] = {}
+    for position, points in sorted(plan.cheap.items()):
+        for x in _in_user_units(problem, points):
+            wanted_on.setdefault(tuple(x), []).append(objectives[position].id)
+    for point, wanted in wanted_on.items():
+        yield NewSample(list(point), tuple(wanted), full=False)
+
+
+def _in_user_units(problem: Problem, U: Floats) -> list[list[float]]:
+    points: list[list[float]] = decode(problem.variables, U).tolist()
+    for k in integers(problem.variables):
+        for x in points:
+            x[k] = int(x[k])
+    return points

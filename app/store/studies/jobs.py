@@ -1,0 +1,85 @@
+"""Pages of jobs, and the heads of queues: a page costs the same, however far it is."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, func, literal, select, union_all
+
+from app.domain.jobs import Job
+from app.store.records import job_from_row
+from app.store.sql.clock import database_now
+from app.store.sql.in_array import in_array
+from app.store.tables import READY, attempts, jobs, objectives, samples, workers
+from app.store.work.row_locks import SELECT_JOBS
+from counterpoise.wire.codes import JobState
+
+
+def page_of_jobs(
+    connection: Connection,
+    study: int,
+    after: int,
+    limit: int,
+    objective: int | None = None,
+    state: JobState | None = None,
+) -> list[Job]:
+    query = SELECT_JOBS.where(jobs.c.study_id == study, jobs.c.id > after).order_by(jobs.c.id).limit(limit)
+    if objective is not None:
+        query = query.where(jobs.c.objective_id == objective)
+    if state is not None:
+        query = query.where(jobs.c.state == state)
+    return [job_from_row(row) for row in connection.execute(query)]
+
+
+def find_job(connection: Connection, job: int) -> Job | None:
+    row = connection.execute(SELECT_JOBS.where(jobs.c.id == job)).one_or_none()
+    return job_from_row(row) if row is not None else None
+
+
+def last_workers(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
+    """The name of the worker that had each of these jobs last."""
+    latest = (
+        select(attempts.c.job_id, func.max(attempts.c.number).label("number"))
+        .where(in_array(attempts.c.job_id, "ids", ids))
+        .group_by(attempts.c.job_id)
+        .subquery()
+    )
+    query = (
+        select(attempts.c.job_id, workers.c.name)
+        .join(latest, (latest.c.job_id == attempts.c.job_id) & (latest.c.number == attempts.c.number))
+        .join(workers, workers.c.id == attempts.c.worker_id)
+    )
+    return {row.job_id: row.name for row in connection.execute(query)}
+
+
+def head_ages(connection: Connection, objectives_: Sequence[int]) -> dict[int, float]:
+    """For how many seconds the job at the head of each of these queues has been there; one query."""
+    if not objectives_:
+        return {}
+    parts = []
+    for objective in objectives_:
+        head = (
+            select(
+                literal(objective, objectives.c.id.type).label("objective"),
+                (database_now() - samples.c.created_at).label("age_s"),
+            )
+            .join(jobs, jobs.c.sample_id == samples.c.id)
+            .where(jobs.c.objective_id == objective, jobs.c.state == READY, jobs.c.ready_at.is_(None))
+            .order_by(jobs.c.cheap_only, jobs.c.id)
+            .limit(1)
+        )
+        parts.append(select(head.subquery()))
+    return {row.objective: float(row.age_s) for row in connection.execute(union_all(*parts))}
+
+
+def queue_head(connection: Connection, objective: int, limit: int) -> list[int]:
+    """The first jobs of a queue, in the order of leasing."""
+    query = (
+        select(jobs.c.id)
+        .where(jobs.c.objective_id == objective, jobs.c.state == READY, jobs.c.ready_at.is_(None))
+        .order_by(jobs.c.cheap_only, jobs.c.id)
+        .limit(limit)
+    )
+    return list(connection.execute(query).scalars())
+
+
+def database_time(connection: Connection) -> float:
+    return connection.execute(select(database_now())).scalar_one()
