@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from app.domain.ratios import ratios_of_times
 from app.optimizer.strategies.strategy import Strategy
-from app.service.planning.ratios import from_times
 from app.simulation import study
 from app.simulation.pools import Pool
 from app.simulation.study import Report
@@ -12,7 +12,7 @@ from benchmarks.problems.catalogue import Instance
 
 def ratios(pools: Iterable[Pool]) -> tuple[float, ...]:
     """r_i = floor(t_max / t_i), as the service takes it."""
-    return tuple(from_times(dict(enumerate(pool.latency for pool in pools))).values())
+    return tuple(ratios_of_times(dict(enumerate(pool.latency for pool in pools))).values())
 
 
 def simulate(

@@ -14,9 +14,11 @@ from pathlib import Path
 
 from sqlalchemy import text
 
+from app.domain.samples import NewSample
+from app.domain.studies import NewObjective
 from app.store.database import Database
-from app.store.studies.samples import NewSample, add_samples
-from app.store.studies.studies import NewObjective, create_study, queues
+from app.store.studies.samples import add_samples
+from app.store.studies.studies import create_study, objectives_of
 from app.store.upgrade import upgrade
 from benchmarks.commands import serving
 from benchmarks.service import clients, optuna_peer
@@ -99,12 +101,13 @@ def prefill(url: str, size: int) -> None:
         for name in STUDIES:
             # As large a budget again, so that no step becomes due in these.
             spec = specification(name, budget=samples * 2)
-            study = database.write(lambda c, s=spec: create_study(c, s["name"], s, s["budget"], 1, wanted))  # type: ignore[misc]
+            study = database.write(create_study, parse_specification(spec), 1, wanted)
+            assert study is not None
             with database.read() as connection:
-                ids = tuple(queues(connection, study).values())
+                ids = tuple(objective.id for objective in objectives_of(connection, study.id))
             for start in range(0, samples, CHUNK):
                 points = [NewSample([0.5] * 10, ids, full=True) for _ in range(min(CHUNK, samples - start))]
-                database.write(lambda c, s=study, p=points: add_samples(c, s, p))  # type: ignore[misc]
+                database.write(add_samples, study.id, points, {})
         database.write(lambda c: c.execute(text("ANALYZE")))
 
 

@@ -11,20 +11,23 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 from sqlalchemy import Connection, text
 
+from app.domain.jobs import Lease, LeaseRequest
+from app.domain.samples import NewSample
+from app.domain.studies import NewObjective
+from app.domain.workers import WorkerSeen
 from app.service.work.tell import tell
 from app.store.database import Database
-from app.store.studies.samples import NewSample, add_samples
-from app.store.studies.studies import NewObjective, create_study, queues
+from app.store.studies.samples import add_samples
+from app.store.studies.studies import create_study, objectives_of
 from app.store.upgrade import upgrade
-from app.store.work.lease_queue import Lease, Wish, lease, open_attempts
-from app.store.work.workers import Seen, see_workers
+from app.store.work.lease_queue import lease_jobs, open_attempts
+from app.store.work.workers import register_workers
 from benchmarks.service.postgresql import PostgreSQL, running_postgresql
-from counterpoise.wire.specification import parse_specification
+from counterpoise.wire.specification import Specification, parse_specification
 from counterpoise.wire.work import Tell
 
 SIZES = (1_000, 100_000, 1_000_000)
@@ -84,26 +87,27 @@ def make(kind: str, size: int, url: str) -> Subject:
     for number in range(STUDIES):
         # As large a budget again, so that no step becomes due: the planner is another benchmark's matter.
         spec = example(f"study{number}", budget=samples * 2)
-        study = database.write(lambda c, s=spec: create_study(c, s["name"], s, s["budget"], 1, wanted))  # type: ignore[misc]
+        study = database.write(create_study, spec, 1, wanted)
+        assert study is not None
         with database.read() as connection:
-            ids = tuple(queues(connection, study).values())
+            ids = tuple(objective.id for objective in objectives_of(connection, study.id))
         heads += ids
         for start in range(0, samples, CHUNK):
             points = [NewSample([0.5] * 10, ids, full=True) for _ in range(min(CHUNK, samples - start))]
-            database.write(lambda c, s=study, p=points: add_samples(c, s, p))  # type: ignore[misc]
+            database.write(add_samples, study.id, points, {})
     database.write(lambda c: c.execute(text("ANALYZE")))
-    worker = database.write(lambda c: see_workers(c, [Seen("bench")]))["bench"]["id"]
+    worker = database.write(register_workers, [WorkerSeen("bench")])["bench"].id
     return Subject(database, kind, size, heads, worker)
 
 
-def example(name: str, budget: int) -> dict[str, Any]:
+def example(name: str, budget: int) -> Specification:
     spec = {
         "name": name,
         "variables": [{"name": f"x{i}", "low": 0.0, "high": 1.0} for i in range(10)],
         "objectives": [{"name": f"f{i}", "evaluation_time_s": 1.0} for i in range(OBJECTIVES)],
         "budget": max(budget, 200),
     }
-    return parse_specification(spec).model_dump(mode="json")
+    return parse_specification(spec)
 
 
 def cycle(subject: Subject) -> None:
@@ -112,7 +116,7 @@ def cycle(subject: Subject) -> None:
     order = subject.queues[at:] + subject.queues[:at]  # begins at another queue each time, as asks do
 
     def take(connection: Connection) -> Lease:
-        (one,) = lease(connection, [Wish(order, 1)])
+        (one,) = lease_jobs(connection, [LeaseRequest(order, 1)])
         open_attempts(connection, [(one, subject.worker)])
         return one
 
@@ -122,7 +126,7 @@ def cycle(subject: Subject) -> None:
     (told,) = tell(subject.database, [Tell(job=job.job, lease=job.lease, value=1.0)])
     settled = time.perf_counter()
     assert told.status == 200
-    subject.database.write(lambda c: see_workers(c, [Seen("bench")]))
+    subject.database.write(register_workers, [WorkerSeen("bench")])
     subject.committing.append(time.perf_counter() - settled)
     subject.leasing.append(leased - began)
     subject.settling.append(settled - leased)

@@ -7,9 +7,9 @@ import pytest
 
 from app.api.batching.ask_batcher import Desk
 from app.errors import DatabaseUnusable
-from app.service.work.ask import peek
-from app.service.work.heartbeat import release
-from app.store.work.server_uptime import beat
+from app.service.work.ask import any_jobs_for
+from app.service.work.release import release
+from app.store.work.server_uptime import record_uptime
 from counterpoise.wire.work import Ask
 from tests.api.wing import Wing
 
@@ -55,7 +55,7 @@ def test_a_look_for_jobs_holds_up_nobody_who_writes(wing: Wing, monkeypatch: pyt
         never = asyncio.get_running_loop().create_future()
         waits = asyncio.create_task(desk.ask(asking("none", 60.0), never))
         assert await asyncio.to_thread(looking.wait, 20)
-        await asyncio.wait_for(asyncio.to_thread(wing.database.write, beat), 10)
+        await asyncio.wait_for(asyncio.to_thread(wing.database.write, record_uptime), 10)
         written.set()
         await desk.stop()
         await waits
@@ -100,7 +100,7 @@ def test_who_waits_is_looked_after_again_when_the_database_answers_again(
         looks += 1
         if looks < 3:
             raise DatabaseUnusable("gone fishing")
-        return peek(*given)  # type: ignore[arg-type]
+        return any_jobs_for(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr("app.api.batching.ask_batcher.peek", away_twice)
 

@@ -17,11 +17,12 @@ from sqlalchemy import insert
 from app.errors import StateChanged
 from app.main import create_app
 from app.service.files.columns import columns_of
-from app.service.files.evaluation_reader import read_csv, read_json
+from app.service.files.csv_reader import read_csv
 from app.service.files.export import export
+from app.service.files.json_reader import read_json
 from app.settings import load_settings
 from app.store.database import Database
-from app.store.studies.samples import point_of
+from app.store.studies.samples import point_hash
 from app.store.tables import jobs, samples, studies
 from counterpoise.wire.specification import parse_specification
 from tests.api.wing import LOCAL, SPEC, Wing, check_problem
@@ -242,14 +243,14 @@ def test_any_table_is_read_as_it_was_written(
         writer.writerow([number, "search:1", *(f" {cell}" if spaced else cell for cell in cells)])
         text.write(end)  # a blank line
     content = (b"\xef\xbb\xbf" if bom else b"") + text.getvalue().encode()
-    read = read_csv(spec, content).found
+    read = read_csv(spec, content).evaluations
     points = [tuple(row["x"][name] for name in columns.variables) for row in rows]
     assert [(one.x, one.known) for one in read] == list(zip(points, [row["values"] for row in rows], strict=True))
     lines = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-    assert [int(one.place.removeprefix("line ")) for one in read] == [
+    assert [int(one.pointer.removeprefix("line ")) for one in read] == [
         number for number, line in enumerate(lines, 1) if number > 1 and line
     ]
-    same = read_json(spec, json.dumps({"items": rows}).encode()).found
+    same = read_json(spec, json.dumps({"items": rows}).encode()).evaluations
     assert [(one.x, one.known) for one in same] == [(one.x, one.known) for one in read]
 
 
@@ -260,7 +261,7 @@ def test_no_text_breaks_the_reader(text: str, separator: str) -> None:
     for content in (text, separator.join(["span", "ribs", text, text]), f"span,ribs,mass\n{text}"):
         for read in (read_csv, read_json):
             reading = read(spec, content.encode(errors="surrogatepass"))
-            assert all(1.0 <= one.x[0] <= 2.0 and 3 <= one.x[1] <= 40 for one in reading.found)
+            assert all(1.0 <= one.x[0] <= 2.0 and 3 <= one.x[1] <= 40 for one in reading.evaluations)
             assert all(fault.pointer.startswith(("line ", "#")) and fault.detail for fault in reading.faults)
 
 
@@ -272,7 +273,7 @@ def fill(database: Database, count: int) -> None:
         for start in range(0, count, 2_000):
             x = [[1.0 + number / count, 7] for number in range(start, start + 2_000)]
             shared = {"study_id": study, "full": True, "open": 1, "created_at": 0.0, "imported_seq": 1}
-            connection.execute(insert(samples), [{**shared, "x": each, "point": point_of(each)} for each in x])
+            connection.execute(insert(samples), [{**shared, "x": each, "point": point_hash(each)} for each in x])
             job = {"study_id": study, "objective_id": 1, "cheap_only": False, "step": 0}
             rows = [{**job, "sample_id": start + 1 + number} for number in range(2_000)]
             connection.execute(insert(jobs), rows)

@@ -14,7 +14,8 @@ from structlog.testing import capture_logs
 from typer.testing import CliRunner, Result
 
 from app.main import create_app
-from app.service.files.evaluation_reader import read_csv, read_json
+from app.service.files.csv_reader import read_csv
+from app.service.files.json_reader import read_json
 from app.settings import load_settings
 from counterpoise import Client
 from counterpoise.cli import app
@@ -135,7 +136,7 @@ def test_parts_hold_every_row_once_and_know_its_place(lines: list[str], end: str
     def said(places: Any, body: bytes) -> set[tuple[Any, ...]]:
         reading = read_csv(spec, body)
         faults = {(fault.pointer, fault.detail) for fault in map(places, reading.faults)}
-        rows = [(one, places(Fault(pointer=one.place, detail="")).pointer) for one in reading.found]
+        rows = [(one, places(Fault(pointer=one.pointer, detail="")).pointer) for one in reading.evaluations]
         return {*faults, *((place, one.x, tuple(sorted(one.known.items()))) for one, place in rows)}
 
     parts = split(content, ["span", "ribs"], most)
@@ -143,7 +144,7 @@ def test_parts_hold_every_row_once_and_know_its_place(lines: list[str], end: str
     assert set().union(*(said(part.in_file, part.content) for part in parts)) == whole
     points: dict[Any, int] = {}
     for number, part in enumerate(parts):
-        for one in read_csv(spec, part.content).found:
+        for one in read_csv(spec, part.content).evaluations:
             assert points.setdefault(one.x, number) == number  # the rows of a point are together
 
 
@@ -167,7 +168,7 @@ def test_a_large_file_without_rows_goes_to_the_server_short(content: bytes) -> N
     assert len(part.content) < 50
     read = read_csv if part.kind == CSV else read_json
     whole, found = (read(parse_specification(SPEC), each) for each in (content, part.content))
-    assert (found.found, found.faults) == ([], whole.faults)
+    assert (found.evaluations, found.faults) == ([], whole.faults)
 
 
 def test_a_large_file_with_a_stray_quote_is_said_where_it_is() -> None:

@@ -12,9 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import Engine, event
 
 from app.errors import DatabaseUnusable
-from app.service.work.expire import expire
+from app.service.work.expire import expire_leases
 from app.store.database import Database
-from app.store.tables import jobs, pulse
+from app.store.tables import jobs, server_uptime
 from tests.api.wing import SPEC, Wing
 
 LABELS = ("study", "objective", "method", "route", "kind", "phase", "part", "state", "status", "le")
@@ -40,11 +40,11 @@ def scrape(client: TestClient) -> dict[tuple[Any, ...], float]:
 
 def lose_leases(database: Database) -> None:
     def work(connection: Any) -> None:
-        connection.execute(pulse.update().values(resumed_at=0.0))
+        connection.execute(server_uptime.update().values(resumed_at=0.0))
         connection.execute(jobs.update().where(jobs.c.state == "leased").values(expires_at=1.0))
 
     database.write(work)
-    assert expire(database) > 0
+    assert expire_leases(database) > 0
 
 
 def test_jobs_are_shown_by_study_objective_and_state(wing: Wing) -> None:

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from app.api.batching.ask_batcher import Desk
 from app.errors import DatabaseUnusable
-from app.service.work.ask import serve
+from app.service.work.ask import serve_asks
 from app.store.database import Database
 from counterpoise.wire.work import Ask
 from tests.api.wing import NEVER_ISSUED, Wing, check_problem, evaluate
@@ -379,7 +379,7 @@ def test_a_desk_that_closes_keeps_no_lease_and_nobody_waiting(wing: Wing, monkey
     leasing, go_on = threading.Event(), threading.Event()
 
     def slow(*arguments: Any) -> Any:
-        found = serve(*arguments)
+        found = serve_asks(*arguments)
         leasing.set()
         assert go_on.wait(20)
         return found

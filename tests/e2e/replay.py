@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from app.planner.planner import plan_one
 from app.service.studies.lifecycle import create
-from app.service.work.ask import serve
+from app.service.work.ask import serve_asks
 from app.service.work.tell import tell
 from app.store.database import Database
 from app.store.tables import objectives, sample_values, samples, steps, studies
@@ -80,7 +80,7 @@ def _go_on(database: Database, held: dict[tuple[Sample, str], Job]) -> None:
     while plan_one(database):
         planned = True
     while planned:
-        (jobs,) = serve(database, [ask], 20.0)
+        (jobs,) = serve_asks(database, [ask], 20.0)
         with database.read() as connection:
             found = _samples(connection)
         held.update({(found[job.sample], job.objective): job for job in jobs})

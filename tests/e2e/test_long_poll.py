@@ -13,7 +13,7 @@ from sqlalchemy import Engine, event, text
 from app.api.batching.ask_batcher import Desk
 from app.planner.planner import plan_one
 from app.service.studies.lifecycle import create
-from app.service.work.ask import serve
+from app.service.work.ask import serve_asks
 from app.store.database import Database
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.work import Ask, Job
@@ -28,7 +28,7 @@ def lease_all(database: Database) -> list[Job]:
     """A study all of whose jobs are with somebody."""
     create(database, parse_specification(SPEC), 60.0)
     plan_one(database)
-    (jobs,) = serve(database, [Ask(worker="holds all", studies=["*"], objectives=["*"], max_jobs=256)], 20.0)
+    (jobs,) = serve_asks(database, [Ask(worker="holds all", studies=["*"], objectives=["*"], max_jobs=256)], 20.0)
     return jobs
 
 

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Connection, select, update
 
 from app.store.database import Database
-from app.store.tables import attempts, jobs, pulse
+from app.store.tables import attempts, jobs, server_uptime
 from tests.e2e.plate import SPEC
 from tests.e2e.processes import eventually, planning, serving
 
@@ -18,8 +18,8 @@ def let_pass(database: Database, seconds: float) -> None:
     """Everything that has a time was so long ago."""
 
     def work(connection: Connection) -> None:
-        ago = {name: pulse.c[name] - seconds for name in ("seen_at", "resumed_at")}
-        connection.execute(update(pulse).values(ago))
+        ago = {name: server_uptime.c[name] - seconds for name in ("seen_at", "resumed_at")}
+        connection.execute(update(server_uptime).values(ago))
         connection.execute(update(jobs).values({name: jobs.c[name] - seconds for name in ("leased_at", "expires_at")}))
         connection.execute(update(attempts).values(leased_at=attempts.c.leased_at - seconds))
 

@@ -11,7 +11,7 @@ from sqlalchemy import func, select, update
 
 from app.planner import planner
 from app.service.studies.lifecycle import create
-from app.service.work.ask import serve
+from app.service.work.ask import serve_asks
 from app.service.work.tell import tell
 from app.store.database import Database
 from app.store.tables import samples, steps
@@ -26,7 +26,7 @@ SEARCH = (steps.c.kind == "search") & (steps.c.number == 1)
 
 def work_off(database: Database) -> int:
     """Tell all that is ready; answers how many jobs."""
-    (jobs,) = serve(database, [Ask(worker="test", studies=["*"], objectives=["*"], max_jobs=256)], 20.0)
+    (jobs,) = serve_asks(database, [Ask(worker="test", studies=["*"], objectives=["*"], max_jobs=256)], 20.0)
     values = [evaluate(job.objective, job.x) for job in jobs]
     tell(database, [Tell(job=j.job, lease=j.lease, value=v, also=a) for j, (v, a) in zip(jobs, values, strict=True)])
     return len(jobs)

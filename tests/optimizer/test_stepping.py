@@ -16,10 +16,11 @@ from app.domain.stepping import (
     due,
     supersedes,
 )
+from counterpoise.wire.codes import Phase
 
 # n = 109, r = (5, 5, 1): 545 evaluations of each cheap objective, in generations of 50.
-INITIAL = Progress("initial", 109, 300, 109, 109, 0, 3, (5.0, 5.0, 1.0), (0, 1))
-SEARCH = replace(INITIAL, phase="search", unsettled_full=0, step=1, planned=112)
+INITIAL = Progress(Phase.INITIAL, 109, 300, 109, 109, 0, 3, (5.0, 5.0, 1.0), (0, 1))
+SEARCH = replace(INITIAL, phase=Phase.SEARCH, unsettled_full=0, step=1, planned=112)
 
 
 def streams(*triples: tuple[int, int, int]) -> tuple[Stream, ...]:
@@ -84,7 +85,7 @@ def test_search_begins_when_the_design_is_settled_whatever_the_streams_do() -> N
         ({"planned": 300}, Finish()),
         ({"planned": 300, "unsettled_full": 1}, Nothing()),
         ({"planned": 301}, Finish()),
-        ({"planned": 300, "phase": "finished"}, Nothing()),
+        ({"planned": 300, "phase": Phase.FINISHED}, Nothing()),
         ({"planned": 300, "budget": 310}, Step(2, 3)),  # extended
         ({"step": 10**12, "planned": 10**15, "budget": 10**16, "batch": 10**18}, Step(10**12 + 1, 9 * 10**15)),
         ({"unsettled_full": 3, "streams": streams((1, 159, 0))}, Nothing()),  # streams end with the initial phase
@@ -117,20 +118,21 @@ def test_a_study_driven_by_the_rule_spends_exactly_its_budget(n: int, budget: in
     """Everything is settled at once; each decision is applied and the rule is asked again until nothing is due."""
     n = min(n, budget)
     cheap = (0,) if r > 1 else ()
-    p = Progress("initial", n, budget, n, n, 0, batch, (float(r), 1.0), cheap, tuple(Stream(j, 0, n, 0) for j in cheap))
+    streams = tuple(Stream(j, 0, n, 0) for j in cheap)
+    p = Progress(Phase.INITIAL, n, budget, n, n, 0, batch, (float(r), 1.0), cheap, streams)
     seen: list[Decision] = []
-    while (decision := due(p)) != Nothing() or p.phase == "initial":
+    while (decision := due(p)) != Nothing() or p.phase == Phase.INITIAL:
         seen.append(decision)
         match decision:
             case Generation(_, number, size):
                 p = replace(p, streams=(Stream(0, number, p.streams[0].planned + size, 0),))
             case Step(number, size):
-                p = replace(p, phase="search", step=number, planned=p.planned + size)
+                p = replace(p, phase=Phase.SEARCH, step=number, planned=p.planned + size)
             case Finish():
-                p = replace(p, phase="finished")
+                p = replace(p, phase=Phase.FINISHED)
             case Nothing():
                 p = replace(p, unsettled_full=0)  # the streams are through, and now the expensive objective is too
     assert p.planned == budget
-    assert p.phase == "finished"
+    assert p.phase == Phase.FINISHED
     assert all(stream.planned == n * r for stream in p.streams)
     assert len(set(seen)) == len(seen)  # nothing happens twice

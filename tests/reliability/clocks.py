@@ -9,14 +9,14 @@ import psycopg
 from sqlalchemy import event
 from sqlalchemy.pool import Pool
 
-from app.service.work.expire import expire, tidy
+from app.service.work.expire import clean_up, expire_leases
 from app.service.work.heartbeat import heartbeat
 from app.store.database import Database
-from app.store.work.server_uptime import beat
+from app.store.work.server_uptime import record_uptime
 from counterpoise.wire.work import Job
 from tests.service.lab import Lab
 
-TICK_S = 3.0  # servers beat more often than this gap is an outage
+TICK_S = 3.0  # servers record_uptime more often than this gap is an outage
 
 # `clock_timestamp` is looked up in this schema first: every connection to the database is deceived, and no statement
 # of the product is another one.
@@ -79,10 +79,10 @@ class World(Lab):
             self.keep_house(*alive, served=served)
 
     def keep_house(self, *alive: Job, served: bool = True) -> None:
-        tidy(self.database)
-        expire(self.database)
+        clean_up(self.database)
+        expire_leases(self.database)
         if served:
-            self.database.write(beat)
+            self.database.write(record_uptime)
             if alive:
                 self.signs_of_life(*alive)
 

@@ -15,21 +15,22 @@ from sqlalchemy import Connection, delete, select, text, update
 
 from app.errors import ImportInvalid, RequestRefused
 from app.planner.planner import CLAIM_S
-from app.service.files.evaluation_reader import Evaluation, Reading
+from app.service.files.evaluation_reader import KnownEvaluation, Reading
 from app.service.files.import_evaluations import import_evaluations
-from app.service.planning.execute_step import commit, prepare
+from app.service.planning.commit_step import commit_step
+from app.service.planning.compute_step import compute_step
 from app.service.planning.replay import replay
 from app.service.studies.lifecycle import create, extend, pause, resume, retry, stop
 from app.service.studies.lifecycle import delete as delete_study
-from app.service.work import ask as asking
-from app.service.work.ask import serve
-from app.service.work.expire import expire
-from app.service.work.heartbeat import heartbeat, release
+from app.service.work.ask import serve_asks
+from app.service.work.expire import expire_leases
+from app.service.work.heartbeat import heartbeat
+from app.service.work.release import release
 from app.service.work.tell import tell
 from app.store.database import Database
-from app.store.studies.steps import claim
+from app.store.studies.steps import claim_step
 from app.store.tables import jobs, objectives, samples, steps, workers
-from app.store.work.server_uptime import beat
+from app.store.work.server_uptime import record_uptime
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.work import Ask, Failure, Tell
 from tests.reliability.model import SAID, Job, Model, Rules, Sample, Word
@@ -95,7 +96,7 @@ class Machine(RuleBasedStateMachine):
             "seed": 1,
         }
         assert create(self.database, parse_specification(spec), 60.0)
-        self.database.write(beat)
+        self.database.write(record_uptime)
         rules = Rules(runs, {"mass": 4, "crash": 1}, initial, 2, 2, 3)
         self.model = Model(rules, budget=initial + more)
         if planned:
@@ -118,7 +119,7 @@ class Machine(RuleBasedStateMachine):
 
     def take(self, objectives: list[str], most: int, worker: str) -> list[Any]:
         ask = Ask(worker=worker, studies=[NAME], objectives=objectives, max_jobs=most)
-        (got,) = serve(self.database, [ask], 20.0)
+        (got,) = serve_asks(self.database, [ask], 20.0)
         wanted = list(self.model.rules.runs) if objectives == ["*"] else objectives
         assert sorted(job.job for job in got) == sorted(self.model.ask(wanted, most))
         for job in got:
@@ -306,13 +307,13 @@ class Machine(RuleBasedStateMachine):
 
     def let_expire(self, ids: set[int]) -> None:
         def age(connection: Connection) -> None:
-            beat(connection)
+            record_uptime(connection)
             connection.execute(text("UPDATE pulse SET resumed_at = 0"))
             connection.execute(update(jobs).where(jobs.c.id.in_(ids)).values(expires_at=1.0))
 
         self.database.write(age)
         # In the order in which they run out, and they all do at once.
-        assert expire(self.database) == len(ids)
+        assert expire_leases(self.database) == len(ids)
         self.model.expire(ids)
 
     @rule(pick=PICK)
@@ -446,7 +447,7 @@ class Machine(RuleBasedStateMachine):
         return said
 
     def bring(self, found: dict[tuple[float, ...], dict[str, float | None]], evaluate: bool) -> None:
-        reading = [Evaluation(f"row {n}", x, dict(given)) for n, (x, given) in enumerate(found.items(), 1)]
+        reading = [KnownEvaluation(n, f"row {n}", x, dict(given)) for n, (x, given) in enumerate(found.items(), 1)]
 
         def work() -> None:
             import_evaluations(
@@ -495,7 +496,7 @@ class Machine(RuleBasedStateMachine):
         step = self.claim()
         if step is None:
             return False
-        assert self.commit(step, prepare(self.database, step))
+        assert self.commit(step, compute_step(self.database, step))
         return True
 
     @rule(then=st.sampled_from(["pause", "stop", "another"]))
@@ -504,7 +505,7 @@ class Machine(RuleBasedStateMachine):
         step = self.claim()
         if step is None:
             return
-        plan = prepare(self.database, step)
+        plan = compute_step(self.database, step)
         if then == "pause":
             self.set_active(False)
         elif then == "stop":
@@ -520,7 +521,7 @@ class Machine(RuleBasedStateMachine):
     def claim_and_compute(self) -> None:
         step = self.claim()
         if step is not None:
-            self.claimed = (step, prepare(self.database, step))
+            self.claimed = (step, compute_step(self.database, step))
 
     @precondition(lambda self: self.claimed is not None)
     @rule()
@@ -548,7 +549,7 @@ class Machine(RuleBasedStateMachine):
                 select(steps).where(steps.c.claim == mine, steps.c.state == "due", steps.c.claim_expires_at > 1.0)
             ).all()
         free -= {identity(step) for step in held}
-        step = self.database.write(lambda connection: claim(connection, CLAIM_S))
+        step = self.database.write(lambda connection: claim_step(connection, CLAIM_S))
         assert (step is None) == (not free)
         if step is not None:
             assert identity(step) in free
@@ -557,7 +558,7 @@ class Machine(RuleBasedStateMachine):
     def commit(self, step: Any, plan: Any) -> bool:
         with self.database.read() as connection:
             row = connection.execute(select(steps).where(steps.c.id == step.id, steps.c.claim == step.claim)).first()
-        done = commit(self.database, step, plan)
+        done = commit_step(self.database, step, plan)
         assert done == (row is not None and row.state == "due" and self.model.active)
         if done:
             self.seen.add(f"step: {step.kind}")
@@ -602,7 +603,6 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         self.database.close()
-        asking._cache.clear()
         self.database = Database(self.url)
 
     @rule(really=st.sampled_from([False, False, False, True]))

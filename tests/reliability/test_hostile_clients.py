@@ -11,7 +11,7 @@ import httpx
 import psutil
 import pytest
 
-from app.service.work.expire import expire
+from app.service.work.expire import expire_leases
 from app.store.database import Database
 from app.store.tables import attempts
 from tests.api.wing import SPEC
@@ -205,7 +205,7 @@ def test_expiry_is_not_held_up_by_slow_clients(server: Server) -> None:
         for _ in range(MANY):
             stack.enter_context(server.connected(b"POST /tell HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{"))
         assert len(server.good.post("/ask", json=ASK).json()["jobs"]) == 1
-        eventually(lambda: expire(server.database) or len(expired(server)) == 1, "the expiry")
+        eventually(lambda: expire_leases(server.database) or len(expired(server)) == 1, "the expiry")
         server.serves()
 
 

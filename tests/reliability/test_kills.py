@@ -10,9 +10,9 @@ from sqlalchemy import Connection, select, update
 
 from app.planner.planner import plan_one
 from app.service.studies.lifecycle import create
-from app.service.work.ask import serve
-from app.service.work.expire import expire
-from app.service.work.tell import tell, tell_all
+from app.service.work.ask import serve_asks
+from app.service.work.expire import expire_leases
+from app.service.work.tell import settle_tells, tell
 from app.store.database import Database
 from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, steps, studies, workers
 from app.store.upgrade import head, revision, upgrade
@@ -71,7 +71,7 @@ def test_a_tell_that_is_killed_is_recorded_wholly_or_not_at_all(
 def test_a_job_whose_ask_is_killed_is_free_or_returns(lab: Lab, faults: Faults, point: str, happened: bool) -> None:
     before = everything(lab.database)
     asks = [Ask(worker="killed", studies=["wing"], objectives=["crash"])]
-    killed(faults, point, serve, lab.database.url, asks, 20.0)
+    killed(faults, point, serve_asks, lab.database.url, asks, 20.0)
     assert (everything(lab.database) == before) == (not happened)
     lab.check_counters()
     if happened:
@@ -86,9 +86,9 @@ def test_an_expiry_that_is_killed_changes_nothing(lab: Lab, faults: Faults, poin
     (job,) = lab.ask("crash")
     let_run_out(lab, job)
     before = everything(lab.database)
-    killed(faults, point, expire, lab.database.url)
+    killed(faults, point, expire_leases, lab.database.url)
     assert everything(lab.database) == before
-    assert expire(lab.database) == 1
+    assert expire_leases(lab.database) == 1
     assert lab.job(job.job)["losses"] == 1
     lab.check_counters()
 
@@ -157,7 +157,7 @@ class Killer:
         for _ in range(1000):
             planned = self.plan()
             ask = Ask(worker="w", studies=["*"], objectives=["*"], max_jobs=8)
-            (got,) = serve(self.database, [ask], 20.0)
+            (got,) = serve_asks(self.database, [ask], 20.0)
             for job in got:
                 self.tell(job)
             if not got and not planned:
@@ -224,7 +224,7 @@ class Killer:
         after: list[str] = []
 
         def attempt(connection: Connection) -> None:
-            tell_all(connection, said)
+            settle_tells(connection, said)
             query = select(steps.c.kind).where(steps.c.state == "due").order_by(steps.c.due_at, steps.c.id)
             after.extend(connection.execute(query).scalars())
             raise Undone

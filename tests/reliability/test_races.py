@@ -9,14 +9,14 @@ from app.errors import StudyBusy
 from app.planner.planner import plan_one
 from app.service.planning.replay import replay
 from app.service.studies.lifecycle import delete, extend, pause, resume, stop
-from app.service.work.ask import serve
-from app.service.work.expire import expire
+from app.service.work.ask import serve_asks
+from app.service.work.expire import expire_leases
 from app.service.work.heartbeat import heartbeat
 from app.service.work.tell import tell
 from app.store.database import Database
-from app.store.tables import attempts, jobs, pulse, sample_values, samples, steps, studies
+from app.store.tables import attempts, jobs, sample_values, samples, server_uptime, steps, studies
 from app.store.upgrade import drift, head, revision, upgrade
-from app.store.work.server_uptime import beat
+from app.store.work.server_uptime import record_uptime
 from counterpoise.wire.work import Ask, Job
 from tests.reliability.elsewhere import Faults, beside
 from tests.reliability.old_data import as_the_first_version_wrote_it, write_as_the_first_version
@@ -39,8 +39,8 @@ def let_run_out(lab: Lab, job: Job) -> None:
     """The lease is over, but nobody has noticed yet."""
 
     def age(connection: Any) -> None:
-        beat(connection)
-        connection.execute(update(pulse).values(resumed_at=0.0))
+        record_uptime(connection)
+        connection.execute(update(server_uptime).values(resumed_at=0.0))
         connection.execute(update(jobs).where(jobs.c.id == job.job).values(expires_at=1.0))
 
     lab.database.write(age)
@@ -48,7 +48,7 @@ def let_run_out(lab: Lab, job: Job) -> None:
 
 def test_two_asks_share_no_job(lab: Lab, faults: Faults) -> None:
     url = lab.database.url
-    with faults.held("ask.written", serve, url, asking(2), 20.0) as other:
+    with faults.held("ask.written", serve_asks, url, asking(2), 20.0) as other:
         (theirs,), ours, waited = beside(lab.database, other, lambda: lab.ask("crash", most=4))
     assert lab.database.is_sqlite or not waited, "an ask waits for another one's jobs instead of passing them by"
     assert sorted(job.job for job in theirs + ours) == sorted({row["id"] for row in crash_jobs(lab)})
@@ -64,8 +64,8 @@ def crash_jobs(lab: Lab) -> list[dict[str, Any]]:
 def test_a_reaper_that_looked_before_an_ask_does_not_end_the_new_lease(lab: Lab, faults: Faults) -> None:
     (job,) = lab.ask("crash")
     let_run_out(lab, job)
-    with faults.held("expire.found", expire, lab.database.url) as reaper:
-        assert expire(lab.database) == 1  # another planner's
+    with faults.held("expire.found", expire_leases, lab.database.url) as reaper:
+        assert expire_leases(lab.database) == 1  # another planner's
         lab.ripen()
         (again,) = lab.ask("crash")
         assert again.job == job.job
@@ -79,7 +79,7 @@ def test_a_reaper_that_looked_before_an_ask_does_not_end_the_new_lease(lab: Lab,
 def test_a_reaper_that_looked_before_a_heartbeat_lets_the_lease_live(lab: Lab, faults: Faults) -> None:
     (job,) = lab.ask("crash")
     let_run_out(lab, job)
-    with faults.held("expire.found", expire, lab.database.url) as reaper:
+    with faults.held("expire.found", expire_leases, lab.database.url) as reaper:
         assert heartbeat(lab.database, [job.lease])[0].expires_at is not None
         reaper.go_on()
         assert reaper.result() == 0
@@ -89,8 +89,8 @@ def test_a_reaper_that_looked_before_a_heartbeat_lets_the_lease_live(lab: Lab, f
 def test_two_reapers_count_one_loss(lab: Lab, faults: Faults) -> None:
     (job,) = lab.ask("crash")
     let_run_out(lab, job)
-    with faults.held("expire.written", expire, lab.database.url) as reaper:
-        both = beside(lab.database, reaper, lambda: expire(lab.database))
+    with faults.held("expire.written", expire_leases, lab.database.url) as reaper:
+        both = beside(lab.database, reaper, lambda: expire_leases(lab.database))
     assert (both.held, both.beside) == (1, 0)
     assert lab.job(job.job)["losses"] == 1
     lab.check_counters()
@@ -99,7 +99,7 @@ def test_two_reapers_count_one_loss(lab: Lab, faults: Faults) -> None:
 def test_a_reaper_that_looked_before_a_tell_takes_nothing_back(lab: Lab, faults: Faults) -> None:
     (job,) = lab.ask("crash")
     let_run_out(lab, job)
-    with faults.held("expire.found", expire, lab.database.url) as reaper:
+    with faults.held("expire.found", expire_leases, lab.database.url) as reaper:
         assert lab.tell(job, 1.0).detail == "recorded"
         reaper.go_on()
         assert reaper.result() == 0
@@ -111,7 +111,7 @@ def test_a_reaper_waits_for_a_tell_that_is_being_written(lab: Lab, faults: Fault
     (job,) = lab.ask("crash")
     let_run_out(lab, job)
     with faults.held("tell.written", tell, lab.database.url, [lab.said(job, 1.0)]) as telling:
-        both = beside(lab.database, telling, lambda: expire(lab.database))
+        both = beside(lab.database, telling, lambda: expire_leases(lab.database))
     assert (both.held[0].status, both.beside) == (200, 0)
     assert (lab.job(job.job)["state"], lab.values()) == ("done", [(1.0, None)])
     lab.check_counters()
@@ -123,7 +123,7 @@ def test_a_tell_whose_lease_expires_under_way_is_recorded(lab: Lab, faults: Faul
     if lab.database.is_sqlite:
         pytest.skip("there a tell that has begun is the only writer")
     with faults.held("tell.begun", tell, lab.database.url, [lab.said(job, 1.0)]) as telling:
-        assert expire(lab.database) == 1
+        assert expire_leases(lab.database) == 1
         lab.ripen()
         (other,) = lab.ask("crash")
         assert other.job == job.job
@@ -180,7 +180,7 @@ def test_an_ask_and_a_revival_share_no_job(lab: Lab, faults: Faults) -> None:
     (job,) = lab.ask("crash")
     lab.expire()
     lab.ripen()
-    with faults.held("ask.written", serve, lab.database.url, asking(4), 20.0) as other:
+    with faults.held("ask.written", serve_asks, lab.database.url, asking(4), 20.0) as other:
         both = beside(lab.database, other, lambda: heartbeat(lab.database, [job.lease]))
     assert both.beside[0].expires_at is None
     assert lab.job(job.job)["lease"] in {one.lease for one in both.held[0]}
@@ -188,7 +188,7 @@ def test_an_ask_and_a_revival_share_no_job(lab: Lab, faults: Faults) -> None:
 
 
 def test_a_stop_leaves_what_an_ask_just_took(lab: Lab, faults: Faults) -> None:
-    with faults.held("ask.written", serve, lab.database.url, asking(1), 20.0) as other:
+    with faults.held("ask.written", serve_asks, lab.database.url, asking(1), 20.0) as other:
         both = beside(lab.database, other, lambda: stop(lab.database, "wing", cancel_running=False))
     ((taken,),) = both.held
     assert [row["id"] for row in lab.rows(jobs) if row["state"] != "superseded"] == [taken.job]
@@ -316,7 +316,7 @@ def test_tells_beside_a_step_do_not_change_it(due: Lab, faults: Faults, point: s
 
 
 def test_a_step_leaves_what_an_ask_just_took(due: Lab, faults: Faults) -> None:
-    with faults.held("ask.written", serve, due.database.url, asking(2, "mass"), 20.0) as other:
+    with faults.held("ask.written", serve_asks, due.database.url, asking(2, "mass"), 20.0) as other:
         both = beside(due.database, other, lambda: plan_one(due.database))
     assert both.beside
     taken = {job.job for job in both.held[0]}
@@ -363,7 +363,7 @@ def test_a_delete_beside_an_ask_throws_no_lease_away(lab: Lab, faults: Faults) -
             delete(lab.database, "wing", force=False)
         return str(caught.value)
 
-    with faults.held("ask.written", serve, lab.database.url, asking(2), 20.0) as other:
+    with faults.held("ask.written", serve_asks, lab.database.url, asking(2), 20.0) as other:
         (theirs,), why, waited = beside(lab.database, other, refused)
     assert waited
     assert "2 jobs are with workers" in why

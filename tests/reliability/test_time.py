@@ -8,14 +8,14 @@ from sqlalchemy import func, select, update
 
 from app.planner.planner import CLAIM_S, plan_one
 from app.service.monitoring.events import trim
-from app.service.work.expire import expire
+from app.service.work.expire import expire_leases
 from app.service.work.heartbeat import heartbeat
 from app.service.work.workers import list_workers
 from app.store.database import Database
 from app.store.sql.clock import database_now
-from app.store.studies.steps import claim, fail_step
+from app.store.studies.steps import claim_step, fail_step
 from app.store.tables import attempts, events, jobs, kept_leases, sample_values, steps
-from app.store.work.server_uptime import beat
+from app.store.work.server_uptime import record_uptime
 from counterpoise.wire.work import Job
 from tests.reliability.clocks import TICK_S, Clock, World, deceived
 
@@ -100,7 +100,7 @@ def test_a_step_whose_planner_died_is_planned_though_the_clock_was_set(
     database: Database, clock: Clock, set_s: float
 ) -> None:
     world = World(database, clock)
-    claimed = database.write(lambda connection: claim(connection, CLAIM_S))
+    claimed = database.write(lambda connection: claim_step(connection, CLAIM_S))
     assert claimed is not None
     assert not plan_one(database)
     clock.step(set_s)
@@ -113,9 +113,9 @@ def test_a_step_that_failed_is_tried_again_though_the_clock_was_set(
     database: Database, clock: Clock, set_s: float
 ) -> None:
     World(database, clock)
-    step = database.write(lambda connection: claim(connection, CLAIM_S))
+    step = database.write(lambda connection: claim_step(connection, CLAIM_S))
     assert step is not None
-    database.write(lambda connection: fail_step(connection, step.id, step.claim, "a fault", 300.0))
+    database.write(fail_step, step, "a fault", 300.0)
     assert not plan_one(database)
     clock.step(set_s)
     assert plan_one(database)
@@ -277,11 +277,11 @@ def test_a_planner_that_slept_between_look_and_write_ends_no_lease_after_an_outa
     def sleep(point: str) -> None:
         if point == "expire.found":
             world.clock.step(20 * LEASE_S)
-            world.database.write(beat)
+            world.database.write(record_uptime)
 
     world.database.write(lambda connection: connection.execute(overdue))
     monkeypatch.setattr("app.service.work.expire.point", sleep)
-    assert expire(world.database) == 0
+    assert expire_leases(world.database) == 0
     assert heartbeat(world.database, [job.lease])[0].expires_at is not None
 
 

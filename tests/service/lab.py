@@ -8,13 +8,13 @@ from sqlalchemy import select, text
 
 from app.planner.planner import plan_one
 from app.service.studies.lifecycle import create
-from app.service.studies.progress import view
-from app.service.work.ask import serve
-from app.service.work.expire import expire
+from app.service.studies.progress import study_view
+from app.service.work.ask import serve_asks
+from app.service.work.expire import expire_leases
 from app.service.work.tell import tell
 from app.store.database import Database
 from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, studies, workers
-from app.store.work.server_uptime import beat
+from app.store.work.server_uptime import record_uptime
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.views import StudyView
 from counterpoise.wire.work import Ask, Failure, Job, ReportedFailure, Tell, Told
@@ -44,7 +44,7 @@ class Lab:
         spec = parse_specification({**SPEC, **changes})
         self.name = spec.name
         create(database, spec, lease_s=60.0, paused=paused)
-        database.write(beat)
+        database.write(record_uptime)
 
     def plan(self) -> int:
         """Run every step that is due; answers how many."""
@@ -55,7 +55,7 @@ class Lab:
 
     def ask(self, *names: str, most: int = 1, worker: str = "w") -> list[Job]:
         ask = Ask(worker=worker, studies=[self.name], objectives=list(names) or ["*"], max_jobs=most)
-        return serve(self.database, [ask], heartbeat_s=20.0)[0]
+        return serve_asks(self.database, [ask], heartbeat_s=20.0)[0]
 
     def tell(self, job: Job, told: float | None = None, **more: Any) -> Told:
         (answer,) = tell(self.database, [self.said(job, told, **more)])
@@ -79,7 +79,7 @@ class Lab:
             connection.execute(some.where(jobs.c.id.in_(ids)) if ids else some)
 
         self.database.write(age)
-        return expire(self.database)
+        return expire_leases(self.database)
 
     def ripen(self) -> None:
         """End every back-off."""
@@ -104,7 +104,7 @@ class Lab:
             assert self.plan() or got
 
     def view(self) -> StudyView:
-        return view(self.database, self.name)
+        return study_view(self.database, self.name)
 
     def health(self) -> list[str]:
         """The codes of what needs attention."""

@@ -3,8 +3,8 @@
 import pytest
 
 from app.service.studies.lifecycle import extend, pause, resume, retry, stop
-from app.service.work.ask import peek, serve
-from app.service.work.empty_ask import explain
+from app.service.work.ask import any_jobs_for, serve_asks
+from app.service.work.empty_ask import explain_empty_ask
 from app.store.database import Database
 from app.store.tables import attempts, workers
 from counterpoise.wire.work import Ask
@@ -43,7 +43,7 @@ def test_the_seed_is_the_same_for_every_attempt_and_differs_between_jobs(lab: La
 
 def test_many_asks_are_served_in_one_transaction_one_each_in_turn(lab: Lab) -> None:
     asks = [asking(f"w{i}", objectives=("mass",), max_jobs=3) for i in range(3)]
-    shares = serve(lab.database, asks, 20.0)
+    shares = serve_asks(lab.database, asks, 20.0)
     assert sorted(len(share) for share in shares) == [1, 1, 2]  # four jobs for nine wishes
     owner = {row["id"]: row["name"] for row in lab.rows(workers)}
     held = {row["lease"]: owner[row["worker_id"]] for row in lab.rows(attempts)}
@@ -55,12 +55,12 @@ def test_who_asked_first_is_not_overtaken_by_who_wants_less(lab: Lab) -> None:
     lab.ask("mass", most=60)
     lab.ask("crash", most=3)  # all but one
     wants = (("mass",), ("*",), ("crash",))
-    shares = serve(lab.database, [asking(f"w{i}", objectives=want) for i, want in enumerate(wants)], 20.0)
+    shares = serve_asks(lab.database, [asking(f"w{i}", objectives=want) for i, want in enumerate(wants)], 20.0)
     assert [len(share) for share in shares] == [0, 1, 0]
 
 
 def test_asks_for_different_objectives_do_not_get_each_others(lab: Lab) -> None:
-    mass, crash, both = serve(
+    mass, crash, both = serve_asks(
         lab.database,
         [asking("a", objectives=("mass",)), asking("b", objectives=("crash",)), asking("c", max_jobs=50)],
         20.0,
@@ -75,7 +75,7 @@ def test_a_paused_study_takes_nothing_from_the_others(lab: Lab, database: Databa
     other.plan()
     pause(database, "wing")
     for _ in range(6):
-        (share,) = serve(database, [asking(studies=("*",))], 20.0)
+        (share,) = serve_asks(database, [asking(studies=("*",))], 20.0)
         assert [job.study for job in share] == ["car"]
     resume(database, "wing")
     assert lab.ask("mass")
@@ -84,16 +84,17 @@ def test_a_paused_study_takes_nothing_from_the_others(lab: Lab, database: Databa
 def test_no_study_is_starved_by_another(lab: Lab, database: Database) -> None:
     Lab(database, name="car").plan()
     seen = {
-        serve(database, [asking(studies=("wing", "car"), objectives=("mass",))], 20.0)[0][0].study for _ in range(8)
+        serve_asks(database, [asking(studies=("wing", "car"), objectives=("mass",))], 20.0)[0][0].study
+        for _ in range(8)
     }
     assert seen == {"wing", "car"}
 
 
 def test_a_look_says_whether_there_is_anything(lab: Lab) -> None:
-    assert peek(lab.database, [asking()])
-    assert not peek(lab.database, [asking(objectives=("nothing",))])
+    assert any_jobs_for(lab.database, [asking()])
+    assert not any_jobs_for(lab.database, [asking(objectives=("nothing",))])
     lab.ask(most=100)
-    assert not peek(lab.database, [asking()])
+    assert not any_jobs_for(lab.database, [asking()])
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_a_look_says_whether_there_is_anything(lab: Lab) -> None:
 )
 def test_an_empty_answer_says_why(lab: Lab, ask: Ask, reason: str, words: str) -> None:
     lab.ask(most=100)
-    answer = explain(lab.database, ask)
+    answer = explain_empty_ask(lab.database, ask)
     assert (answer.jobs, answer.reason) == ([], reason)
     assert words in (answer.detail or "")
     assert answer.retry_after_s
@@ -115,33 +116,33 @@ def test_an_empty_answer_says_why(lab: Lab, ask: Ask, reason: str, words: str) -
 def test_an_empty_answer_says_paused_planning_and_finished(lab: Lab) -> None:
     for job in lab.ask("mass", most=100):
         lab.tell(job)
-    assert explain(lab.database, asking(objectives=("mass",))).reason == "planning"
+    assert explain_empty_ask(lab.database, asking(objectives=("mass",))).reason == "planning"
     pause(lab.database, "wing")
-    assert explain(lab.database, asking()).reason == "paused"
+    assert explain_empty_ask(lab.database, asking()).reason == "paused"
     resume(lab.database, "wing")
     stop(lab.database, "wing", cancel_running=False)
-    assert explain(lab.database, asking(objectives=("mass",))).reason == "finished"
+    assert explain_empty_ask(lab.database, asking(objectives=("mass",))).reason == "finished"
 
 
 def test_of_several_studies_those_that_go_on_give_the_reason(lab: Lab, database: Database) -> None:
     both = asking(studies=("wing", "car"))
     other = Lab(database, name="car")
     pause(database, "wing")  # its jobs are ready, but with nobody
-    assert explain(database, both).reason == "planning"
+    assert explain_empty_ask(database, both).reason == "planning"
     stop(database, "car", cancel_running=False)
     assert other.view().phase == "finished"
-    assert explain(database, both).reason == "paused"
+    assert explain_empty_ask(database, both).reason == "paused"
 
 
 def test_what_does_not_exist_is_said_beside_the_reason(lab: Lab, database: Database) -> None:
     lab.ask(most=100)
-    answer = explain(database, asking(studies=("wing", "wnig"), objectives=("crash", "typo", "mas")))
+    answer = explain_empty_ask(database, asking(studies=("wing", "wnig"), objectives=("crash", "typo", "mas")))
     assert answer.reason == "all_leased"
     assert answer.detail == (
         "all jobs are with workers, or back off after a failure. There is no study 'wnig'; did you mean 'wing'?"
         " There is no objective 'typo' in wing. There is no objective 'mas' in wing; did you mean 'mass'?"
     )
-    both = explain(database, asking(studies=("car", "wnig")))
+    both = explain_empty_ask(database, asking(studies=("car", "wnig")))
     assert both.reason == "no_such_study"
     assert both.detail == "there is no study 'car'. There is no study 'wnig'; did you mean 'wing'?"
 
@@ -159,7 +160,7 @@ def test_nothing_is_unknown_beside_a_star_or_in_another_study(lab: Lab, database
     other.plan()
     for one in (lab, other):
         one.ask(most=100)
-    assert explain(database, ask).detail == "all jobs are with workers, or back off after a failure"
+    assert explain_empty_ask(database, ask).detail == "all jobs are with workers, or back off after a failure"
 
 
 def test_an_objective_that_comes_with_another_says_with_which(database: Database) -> None:
@@ -168,9 +169,9 @@ def test_an_objective_that_comes_with_another_says_with_which(database: Database
     lab.plan()
     lab.ask(most=100)
     words = "bjective 'lift' has no jobs of its own; its value comes with 'drag'"
-    alone = explain(database, asking(objectives=("lift",)))
+    alone = explain_empty_ask(database, asking(objectives=("lift",)))
     assert (alone.reason, alone.detail) == ("no_such_objective", f"o{words}")
-    both = explain(database, asking(objectives=("drag", "lift")))
+    both = explain_empty_ask(database, asking(objectives=("drag", "lift")))
     assert both.reason == "all_leased"
     assert (both.detail or "").endswith(f"after a failure. O{words}")
 
@@ -178,7 +179,7 @@ def test_an_objective_that_comes_with_another_says_with_which(database: Database
 def test_a_thousand_wrong_names_give_a_short_answer(lab: Lab, database: Database) -> None:
     lab.ask(most=100)
     wrong = tuple(f"{number:04}" for number in range(999))
-    answer = explain(database, asking(studies=("wing", *wrong), objectives=("mass", *wrong)))
+    answer = explain_empty_ask(database, asking(studies=("wing", *wrong), objectives=("mass", *wrong)))
     assert answer.reason == "all_leased"
     assert (answer.detail or "").count("There is no study") == 3
     assert "Nor are there jobs for 996 more of the studies" in (answer.detail or "")
@@ -187,9 +188,9 @@ def test_a_thousand_wrong_names_give_a_short_answer(lab: Lab, database: Database
 
 def test_nobody_waits_for_the_running_jobs_of_a_stopped_study(lab: Lab, database: Database) -> None:
     (held,) = lab.ask("mass")
-    assert explain(database, asking(objectives=("mass",))).reason == "all_leased"
+    assert explain_empty_ask(database, asking(objectives=("mass",))).reason == "all_leased"
     stop(database, "wing", cancel_running=False)
-    answer = explain(database, asking(objectives=("mass",)))
+    answer = explain_empty_ask(database, asking(objectives=("mass",)))
     assert answer.reason == "finished"
     assert "do not come back" in (answer.detail or "")
     lab.expire(held)
@@ -202,20 +203,20 @@ def test_a_stopped_study_whose_failed_jobs_are_retried_has_something(lab: Lab, d
     stop(database, "wing", cancel_running=False)
     pause(database, "wing")
     retry(database, "wing", None)
-    assert explain(database, asking()).reason == "paused"  # and there is a job afterwards
+    assert explain_empty_ask(database, asking()).reason == "paused"  # and there is a job afterwards
     resume(database, "wing")
     assert lab.ask()
-    assert explain(database, asking()).reason == "finished"
+    assert explain_empty_ask(database, asking()).reason == "finished"
     extend(database, "wing", 11)
-    assert explain(database, asking()).reason == "all_leased"
+    assert explain_empty_ask(database, asking()).reason == "all_leased"
 
 
 def test_of_two_studies_the_stopped_one_is_not_waited_for(lab: Lab, database: Database) -> None:
     Lab(database, name="car")  # not planned yet
     lab.ask("mass")
     stop(database, "wing", cancel_running=False)
-    assert explain(database, asking(studies=("wing", "car"))).reason == "planning"
+    assert explain_empty_ask(database, asking(studies=("wing", "car"))).reason == "planning"
 
 
 def test_without_any_study_the_reason_is_that(database: Database) -> None:
-    assert explain(database, asking(studies=("*",))).reason == "no_studies"
+    assert explain_empty_ask(database, asking(studies=("*",))).reason == "no_studies"

@@ -3,12 +3,12 @@
 import pytest
 from sqlalchemy import update
 
-from app.domain.timestamps import iso
+from app.domain.times import iso
 from app.errors import JobUnknown
 from app.service.studies import explain_job as explain
 from app.service.studies.explain_job import explain_job
 from app.service.studies.lifecycle import pause, stop
-from app.service.work.heartbeat import release
+from app.service.work.release import release
 from app.service.work.workers import drain
 from app.store.database import Database
 from app.store.tables import attempts, jobs, objectives, sample_values, workers

@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 from app.errors import ImportInvalid
-from app.service.files.evaluation_reader import read_csv, read_json
+from app.service.files.csv_reader import read_csv
 from app.service.files.import_evaluations import import_evaluations
-from app.service.planning.execute_step import commit, prepare
+from app.service.files.json_reader import read_json
+from app.service.planning.commit_step import commit_step
+from app.service.planning.compute_step import compute_step
 from app.service.planning.replay import replay
 from app.service.studies.lifecycle import extend, pause, resume, retry, stop
 from app.service.studies.listings import front, list_samples
 from app.service.work.heartbeat import heartbeat
 from app.store.database import Database
-from app.store.studies.steps import claim
+from app.store.studies.steps import claim_step
 from app.store.tables import attempts, events, jobs, sample_values, samples, steps, studies
 from counterpoise.wire.views import Imported
 from counterpoise.wire.work import Job
@@ -306,13 +308,13 @@ def test_a_step_does_not_see_what_was_imported_after_it_became_due(database: Dat
     lab.plan()
     for job in lab.ask(most=100):
         lab.tell(job)
-    step = database.write(lambda connection: claim(connection, for_s=-1.0))
+    step = database.write(lambda connection: claim_step(connection, for_s=-1.0))
     assert step is not None
     assert step.kind == "search"
-    early = prepare(database, step)
+    early = compute_step(database, step)
     proposed = [complete(a, b) for a, b in early.full.tolist()]  # somebody has just measured what it will propose
     assert bring(lab, [*some(20), *proposed]).complete == 23
-    late = prepare(database, step)
+    late = compute_step(database, step)
     np.testing.assert_array_equal(early.full, late.full)
     assert early.record["models"] == late.record["models"]
     assert early.record["hypervolume"] == late.record["hypervolume"]
@@ -323,11 +325,11 @@ def test_a_step_does_not_see_what_was_imported_after_it_became_due(database: Dat
 
 def test_a_design_prepared_before_an_import_is_not_committed(database: Database) -> None:
     lab = Lab(database)
-    step = database.write(lambda connection: claim(connection, 60.0))
+    step = database.write(lambda connection: claim_step(connection, 60.0))
     assert step is not None
-    early = prepare(database, step)
+    early = compute_step(database, step)
     bring(lab, some(3))
-    assert not commit(database, step, early)
+    assert not commit_step(database, step, early)
     assert lab.plan() == 1
     assert lab.view().planned_full == 1
 

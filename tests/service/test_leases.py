@@ -7,13 +7,14 @@ import pytest
 from sqlalchemy import Connection, select, text
 
 from app.service.studies.lifecycle import resume, stop
-from app.service.work.expire import expire, expire_jobs, tidy
-from app.service.work.heartbeat import heartbeat, release
+from app.service.work.expire import clean_up, expire_jobs, expire_leases
+from app.service.work.heartbeat import heartbeat
+from app.service.work.release import release
 from app.service.work.tell import tell
 from app.store.database import Database
 from app.store.sql.clock import database_now
-from app.store.tables import attempts, jobs, kept_leases, pulse, steps
-from app.store.work.server_uptime import GAP_S, beat
+from app.store.tables import attempts, jobs, kept_leases, server_uptime, steps
+from app.store.work.server_uptime import GAP_S, record_uptime
 from tests.service.lab import Lab
 
 
@@ -143,8 +144,8 @@ def test_a_job_lost_too_often_has_failed(database: Database) -> None:
 
 def test_a_live_lease_does_not_expire(lab: Lab) -> None:
     lab.ask("crash")
-    lab.database.write(lambda c: c.execute(pulse.update().values(resumed_at=0.0)))
-    assert expire(lab.database) == 0
+    lab.database.write(lambda c: c.execute(server_uptime.update().values(resumed_at=0.0)))
+    assert expire_leases(lab.database) == 0
 
 
 def test_after_an_outage_nothing_expires_for_one_lease_time(lab: Lab) -> None:
@@ -152,50 +153,50 @@ def test_after_an_outage_nothing_expires_for_one_lease_time(lab: Lab) -> None:
     old = jobs.update().where(jobs.c.state == "leased").values(expires_at=database_now() - 600)
     lab.database.write(lambda c: c.execute(old))
     # No server for ten minutes: a planner that lived through it expires nothing.
-    lab.database.write(lambda c: c.execute(pulse.update().values(seen_at=database_now() - 600, resumed_at=1.0)))
-    assert expire(lab.database) == 0
+    lab.database.write(lambda c: c.execute(server_uptime.update().values(seen_at=database_now() - 600, resumed_at=1.0)))
+    assert expire_leases(lab.database) == 0
     # The server is back: still nothing, for the worker needs time to speak.
-    lab.database.write(beat)
-    assert expire(lab.database) == 0
+    lab.database.write(record_uptime)
+    assert expire_leases(lab.database) == 0
     (alive,) = heartbeat(lab.database, [job.lease])
     assert not alive.cancel
     # Without a word for a whole lease time, it does.
     lab.database.write(lambda c: c.execute(old))
-    lab.database.write(lambda c: c.execute(pulse.update().values(resumed_at=database_now() - 59)))
-    assert expire(lab.database) == 0
-    lab.database.write(lambda c: c.execute(pulse.update().values(resumed_at=database_now() - 61)))
-    assert expire(lab.database) == 1
+    lab.database.write(lambda c: c.execute(server_uptime.update().values(resumed_at=database_now() - 59)))
+    assert expire_leases(lab.database) == 0
+    lab.database.write(lambda c: c.execute(server_uptime.update().values(resumed_at=database_now() - 61)))
+    assert expire_leases(lab.database) == 1
 
 
 def test_the_pulse_remembers_since_when_without_a_gap(database: Database) -> None:
     def read() -> tuple[float, float]:
         with database.read() as connection:
-            row = connection.execute(pulse.select()).one()
+            row = connection.execute(server_uptime.select()).one()
             return row.seen_at, row.resumed_at
 
-    database.write(beat)
+    database.write(record_uptime)
     first = read()
-    database.write(beat)
+    database.write(record_uptime)
     second = read()
     assert second[0] >= first[0]
     assert second[1] == first[1]
     for shift in (-GAP_S - 1, +3600.0):  # a silence; a clock that was set back an hour
-        database.write(lambda c, s=shift: c.execute(pulse.update().values(seen_at=database_now() + s)))  # type: ignore[misc]
+        database.write(lambda c, s=shift: c.execute(server_uptime.update().values(seen_at=database_now() + s)))  # type: ignore[misc]
         before = read()
-        database.write(beat)
+        database.write(record_uptime)
         assert read()[1] > before[1]
 
 
 def test_only_time_in_which_servers_were_there_counts_as_served(database: Database) -> None:
     def served() -> float:
         with database.read() as connection:
-            return float(connection.execute(select(pulse.c.served_s)).scalar_one())
+            return float(connection.execute(select(server_uptime.c.served_s)).scalar_one())
 
-    database.write(beat)
+    database.write(record_uptime)
     for silent_s, counts_s in ((3.0, 3.0), (GAP_S + 1, 0.0), (0.0, 0.0), (-0.5, 0.0), (-3600.0, 0.0), (2.0, 2.0)):
-        database.write(lambda c, s=silent_s: c.execute(pulse.update().values(seen_at=database_now() - s)))  # type: ignore[misc]
+        database.write(lambda c, s=silent_s: c.execute(server_uptime.update().values(seen_at=database_now() - s)))  # type: ignore[misc]
         before = served()
-        database.write(beat)
+        database.write(record_uptime)
         assert served() - before == pytest.approx(counts_s, abs=0.5)
         assert served() >= before
 
@@ -204,12 +205,12 @@ def test_nothing_expires_while_no_server_is_there_however_long_they_were_before(
     (job,) = lab.ask("crash")
     old = jobs.update().where(jobs.c.id == job.job).values(expires_at=1.0)
     mark = kept_leases.insert().values(job_id=job.job, expires_at=1.0, served_s=-1000.0)
-    away = pulse.update().values(seen_at=database_now() - 600)
+    away = server_uptime.update().values(seen_at=database_now() - 600)
     for statement in (old, mark, away):
         lab.database.write(lambda c, s=statement: c.execute(s))  # type: ignore[misc]
-    assert expire(lab.database) == 0
-    lab.database.write(beat)
-    assert expire(lab.database) == 1
+    assert expire_leases(lab.database) == 0
+    lab.database.write(record_uptime)
+    assert expire_leases(lab.database) == 1
 
 
 def test_a_study_that_cannot_be_written_keeps_no_other_studys_leases(
@@ -241,7 +242,7 @@ def test_deadlines_of_a_clock_that_was_set_back_are_shortened(lab: Lab) -> None:
     lab.database.write(
         lambda c: c.execute(jobs.update().where(jobs.c.state == "leased").values(expires_at=database_now() + 7200))
     )
-    tidy(lab.database)
+    clean_up(lab.database)
     with lab.database.read() as connection:
         now = connection.execute(database_now().select()).scalar_one()
     assert lab.job(job.job)["expires_at"] - now <= 60
@@ -252,10 +253,10 @@ def test_back_offs_end(lab: Lab) -> None:
     lab.fail(job, "infrastructure")
     later = jobs.update().where(jobs.c.id == job.job).values(ready_at=database_now() + 60.0)
     lab.database.write(lambda c: c.execute(later))  # a loaded machine takes a second, too
-    tidy(lab.database)
+    clean_up(lab.database)
     assert lab.job(job.job)["ready_at"] is not None
     lab.database.write(lambda c: c.execute(jobs.update().where(jobs.c.ready_at.is_not(None)).values(ready_at=1.0)))
-    tidy(lab.database)
+    clean_up(lab.database)
     assert lab.job(job.job)["ready_at"] is None
     assert lab.ask("crash")[0].job == job.job
 
@@ -304,7 +305,7 @@ def test_claims_and_back_offs_of_a_clock_that_was_set_back_end(lab: Lab) -> None
     lab.database.write(
         lambda c: c.execute(jobs.update().where(jobs.c.ready_at.is_not(None)).values(ready_at=database_now() + 3600))
     )
-    tidy(lab.database)
+    clean_up(lab.database)
     assert lab.job(job.job)["ready_at"] is None
     other = Lab(lab.database, name="car")
     lab.database.write(lambda c: c.execute(steps.update().values(claim="x", claim_expires_at=database_now() + 3600)))

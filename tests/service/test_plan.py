@@ -9,13 +9,14 @@ import pytest
 
 from app.optimizer.search.design import initial_design
 from app.planner.planner import plan_one
-from app.service.planning import execute_step as planning
-from app.service.planning.execute_step import commit, prepare
-from app.service.planning.ratios import current_ratios
+from app.service.planning import compute_step as planning
+from app.service.planning.commit_step import commit_step
+from app.service.planning.compute_step import compute_step
+from app.service.planning.schedule import current_ratios
 from app.service.studies.listings import front
 from app.service.work.tell import tell
 from app.store.database import Database
-from app.store.studies.steps import claim
+from app.store.studies.steps import claim_step
 from app.store.studies.studies import find_study_by_id, objectives_of
 from app.store.tables import jobs, sample_values, samples, steps, studies
 from app.store.upgrade import upgrade
@@ -50,19 +51,19 @@ def test_no_point_is_proposed_twice_for_an_objective(database: Database) -> None
 
 def test_the_step_of_a_planner_that_was_killed_is_done_by_another_once(database: Database) -> None:
     lab = Lab(database)
-    lost = database.write(lambda connection: claim(connection, for_s=-1.0))  # killed: its claim runs out
+    lost = database.write(lambda connection: claim_step(connection, for_s=-1.0))  # killed: its claim runs out
     assert lost is not None
-    late = prepare(database, lost)
+    late = compute_step(database, lost)
     assert plan_one(database)
-    assert not commit(database, lost, late)
+    assert not commit_step(database, lost, late)
     assert len(lab.rows(samples)) == 4
     assert lab.plan() == 0
 
 
 def test_a_claimed_step_is_not_claimed_again(database: Database) -> None:
     Lab(database)
-    assert database.write(lambda connection: claim(connection, 60.0)) is not None
-    assert database.write(lambda connection: claim(connection, 60.0)) is None
+    assert database.write(lambda connection: claim_step(connection, 60.0)) is not None
+    assert database.write(lambda connection: claim_step(connection, 60.0)) is None
 
 
 def test_a_fault_in_one_study_is_recorded_and_the_others_go_on(
@@ -155,14 +156,14 @@ def test_a_step_reads_the_prefix_at_which_it_became_due_however_late_it_is_plann
     for job in design:
         lab.tell(job)
     assert {row["kind"] for row in lab.rows(steps) if row["state"] == "due"} == {"search"}
-    step = database.write(lambda connection: claim(connection, for_s=-1.0))
+    step = database.write(lambda connection: claim_step(connection, for_s=-1.0))
     assert step is not None
-    early = prepare(database, step)
+    early = compute_step(database, step)
     (first, *_) = design
     database.write(
         lambda c: c.execute(
             sample_values.insert().values(
-                study_id=step.study_id,
+                study_id=step.study,
                 seq=step.due_seq + 1000,
                 sample_id=first.sample,
                 objective_id=lab.job(first.job)["objective_id"],
@@ -171,7 +172,7 @@ def test_a_step_reads_the_prefix_at_which_it_became_due_however_late_it_is_plann
             )
         )
     )
-    late = prepare(database, step)
+    late = compute_step(database, step)
     np.testing.assert_array_equal(early.full, late.full)
     assert early.record["models"] == late.record["models"]
 

@@ -7,7 +7,7 @@ from app.planner.planner import plan_one
 from app.service.studies.lifecycle import pause, retry, stop
 from app.store.database import Database
 from app.store.sql.clock import database_now
-from app.store.studies.steps import LONGEST_CLAIM_S, claim, fail_step
+from app.store.studies.steps import LONGEST_CLAIM_S, claim_step, fail_step
 from app.store.tables import samples, steps, workers
 from tests.service.lab import Lab
 
@@ -31,7 +31,7 @@ def test_a_planner_that_died_in_the_middle_of_a_step_is_missed(database: Databas
     lab = Lab(database)
     age(database, 3600.0)
     assert lab.health() == [LATE]
-    assert database.write(lambda connection: claim(connection, for_s=30.0)) is not None
+    assert database.write(lambda connection: claim_step(connection, for_s=30.0)) is not None
     assert lab.health() == []  # somebody is at it
     dead = update(steps).values(claim_expires_at=database_now() + for_s)
     database.write(lambda connection: connection.execute(dead))
@@ -42,9 +42,9 @@ def test_a_planner_that_died_in_the_middle_of_a_step_is_missed(database: Databas
 
 def test_a_step_that_failed_and_is_not_tried_again_misses_a_planner(database: Database) -> None:
     lab = Lab(database)
-    taken = database.write(lambda connection: claim(connection, for_s=30.0))
+    taken = database.write(lambda connection: claim_step(connection, for_s=30.0))
     assert taken is not None
-    database.write(lambda connection: fail_step(connection, taken.id, taken.claim, "sad", backoff_s=300.0))
+    database.write(fail_step, taken, "sad", backoff_s=300.0)
     (item,) = lab.view().health
     assert (item.code, item.step) == ("step_failed", "initial")
     assert item.detail == "step initial 0 failed once and will be tried again: sad"

@@ -5,7 +5,8 @@ import pytest
 from app.errors import ObjectiveUnknown, RequestRefused, StudyBusy, StudyExists, StudyUnknown
 from app.service.studies.lifecycle import create, delete, extend, pause, resume, retry, stop
 from app.service.studies.listings import front
-from app.service.work.heartbeat import heartbeat, release
+from app.service.work.heartbeat import heartbeat
+from app.service.work.release import release
 from app.store.database import Database
 from app.store.tables import attempts, events, jobs, samples, steps, studies
 from counterpoise.wire.specification import parse_specification
@@ -55,15 +56,16 @@ def test_a_paused_study_plans_nothing_and_what_runs_goes_on(database: Database) 
 
 
 def test_a_step_that_was_prepared_when_the_study_was_paused_is_not_committed(database: Database) -> None:
-    from app.service.planning.execute_step import commit, prepare
-    from app.store.studies.steps import claim
+    from app.service.planning.commit_step import commit_step
+    from app.service.planning.compute_step import compute_step
+    from app.store.studies.steps import claim_step
 
     lab = Lab(database)
-    step = database.write(lambda connection: claim(connection, 60.0))
+    step = database.write(lambda connection: claim_step(connection, 60.0))
     assert step is not None
-    plan = prepare(database, step)
+    plan = compute_step(database, step)
     pause(database, "wing")
-    assert not commit(database, step, plan)
+    assert not commit_step(database, step, plan)
     assert lab.rows(samples) == []
     resume(database, "wing")
     assert lab.plan() == 1

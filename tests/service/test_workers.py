@@ -8,9 +8,10 @@ import pytest
 from sqlalchemy import update
 
 from app.errors import WorkerUnknown
-from app.service.work.ask import serve
-from app.service.work.empty_ask import explain
-from app.service.work.heartbeat import heartbeat, release
+from app.service.work.ask import serve_asks
+from app.service.work.empty_ask import explain_empty_ask
+from app.service.work.heartbeat import heartbeat
+from app.service.work.release import release
 from app.service.work.tell import tell
 from app.service.work.workers import drain, list_workers
 from app.store.database import Database
@@ -132,9 +133,9 @@ def test_a_drained_worker_gets_no_more_jobs_and_is_told_so(lab: Lab) -> None:
     assert drain(lab.database, "old", True).drained
     ask = Ask(worker="old", studies=["*"], objectives=["*"])
     other = ask.model_copy(update={"worker": "new"})
-    nothing, something = serve(lab.database, [ask, other], 20.0)
+    nothing, something = serve_asks(lab.database, [ask, other], 20.0)
     assert (nothing, len(something)) == ([], 1)
-    answer = explain(lab.database, ask)
+    answer = explain_empty_ask(lab.database, ask)
     assert (answer.reason, answer.retry_after_s) == ("drained", 60.0)
     assert answer.detail == "worker 'old' is drained: it gets no more jobs until it is undrained"
     assert lab.tell(held).status == 200  # what runs goes on
@@ -172,7 +173,7 @@ def test_asks_tells_heartbeats_and_releases_of_the_same_workers_never_lock_each_
         for round_ in range(8):
             order = names[turn:] + names[:turn] if round_ % 2 else names[::-1]
             asks = [Ask(worker=name, studies=["*"], objectives=["*"], max_jobs=2) for name in order]
-            jobs = [job for share in serve(database, asks, 20.0) for job in share]
+            jobs = [job for share in serve_asks(database, asks, 20.0) for job in share]
             heartbeat(database, [job.lease for job in jobs[::-1]] or ["0" * 32])
             half = len(jobs) // 2
             failure = Failure(kind="infrastructure")

@@ -16,11 +16,11 @@ from typing import Any
 from sqlalchemy import MetaData, select
 from threadpoolctl import threadpool_info
 
-from app.service.planning.execute_step import versions
+from app.service.planning.versions import versions
 from app.service.studies.lifecycle import pause, stop
-from app.service.work.heartbeat import release
+from app.service.work.release import release
 from app.store.database import Database
-from app.store.studies.steps import claim
+from app.store.studies.steps import claim_step
 from app.store.upgrade import upgrade
 from counterpoise.wire.work import Job
 from tests.service.lab import Lab, value
@@ -108,7 +108,7 @@ def claimed(database: Database) -> None:
     for job in [*lab.ask("mass", most=2), *lab.ask("crash", most=2)]:  # of two queues, full samples come first
         tell(lab, job)
     lab.ask("mass", worker="held-by-claimed")
-    step = database.write(lambda connection: claim(connection, 30.0))
+    step = database.write(lambda connection: claim_step(connection, 30.0))
     assert step is not None
 
 

@@ -8,16 +8,17 @@ import pytest
 from sqlalchemy import Connection, bindparam, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
+from app.domain.workers import WorkerSeen
 from app.errors import DatabaseUnusable
 from app.store.database import Database
 from app.store.sql.clock import database_now
-from app.store.tables import pulse, workers
-from app.store.work.server_uptime import beat
-from app.store.work.workers import _COUNT, Seen, see_workers
+from app.store.tables import server_uptime, workers
+from app.store.work.server_uptime import record_uptime
+from app.store.work.workers import COUNT_ATTEMPTS, register_workers
 
 
 def see_worker(connection: Connection, name: str) -> int:
-    return int(see_workers(connection, [Seen(name)])[name]["id"])
+    return int(register_workers(connection, [WorkerSeen(name)])[name].id)
 
 
 def scalar(connection: Connection, query: str) -> object:
@@ -141,13 +142,15 @@ def test_a_write_that_stands_still_is_undone(database: Database, updates: int) -
     """Else a server that is cut off would keep its locks, and all others waiting."""
     if database.is_sqlite:
         return  # it has no such limit
-    database.write(beat)
+    database.write(record_uptime)
     impatient = Database(f"{database.url}&options=-c%20idle_in_transaction_session_timeout%3D100ms")
 
     def work(connection: Connection) -> None:
-        connection.execute(update(pulse).values(seen_at=bindparam("at")), [{"at": float(n)} for n in range(updates)])
+        connection.execute(
+            update(server_uptime).values(seen_at=bindparam("at")), [{"at": float(n)} for n in range(updates)]
+        )
         # This waits for the other one's lock until that is gone.
-        database.write(beat)
+        database.write(record_uptime)
 
     with pytest.raises(DatabaseUnusable, match="idle-in-transaction timeout"):
         impatient.write(work)
@@ -179,15 +182,15 @@ def test_a_file_that_goes_bad_while_it_is_in_use_is_one_sentence(tmp_path: Path,
     file = tmp_path / "x.db"
     shutil.copy(sqlite_template, file)
     database = Database(f"sqlite:///{file}")
-    database.write(beat)
+    database.write(record_uptime)
     for left in tmp_path.iterdir():
         left.write_text("not a database, but long enough to be taken for one" * 2000)
     with pytest.raises(DatabaseUnusable, match="cannot be used now"):
-        database.write(beat)
+        database.write(record_uptime)
     database.close()
 
 
 def test_workers_are_locked_in_one_order_whatever_the_databases_language(database: Database) -> None:
     """`see_workers` sorts names as Python does: B before a. A database in English would not."""
-    compiled = str(_COUNT.compile(dialect=database._reading.dialect))
+    compiled = str(COUNT_ATTEMPTS.compile(dialect=database._reading.dialect))
     assert ('ORDER BY workers.name COLLATE "C"' in compiled) == (not database.is_sqlite)

@@ -5,10 +5,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, select, update
 
+from app.domain.jobs import Lease, LeaseRequest
 from app.store.database import Database
 from app.store.sql.clock import database_now
 from app.store.tables import attempts, jobs, studies
-from app.store.work.lease_queue import Lease, Wish, any_ready, lease
+from app.store.work.lease_queue import any_ready, lease_jobs
 from tests.store.small_study import SmallStudy
 
 
@@ -59,8 +60,8 @@ def test_any_number_of_queues(database: Database) -> None:
     study = SmallStudy(database)
     study.add_full(2)
     wanted = [*range(10_000, 11_000), *study.queues.values()]
-    assert len(database.write(lambda connection: lease(connection, [Wish(wanted, 9)]))) == 4
-    assert database.write(lambda connection: lease(connection, [])) == []
+    assert len(database.write(lambda connection: lease_jobs(connection, [LeaseRequest(wanted, 9)]))) == 4
+    assert database.write(lambda connection: lease_jobs(connection, [])) == []
 
 
 def test_a_paused_study_hands_out_nothing(database: Database) -> None:
@@ -119,7 +120,7 @@ def test_a_head_that_somebody_is_taking_is_passed_over_not_waited_for(database: 
     wanted = [study.queues["mass"]]
 
     def while_the_first_is_held(connection: Connection) -> list[int]:
-        assert [one.sample for one in lease(connection, [Wish(wanted, 1)])] == [first]
+        assert [one.sample for one in lease_jobs(connection, [LeaseRequest(wanted, 1)])] == [first]
         return [one.sample for one in study.take(1, "mass")]
 
     assert database.write(while_the_first_is_held) == [second]

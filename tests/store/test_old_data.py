@@ -10,15 +10,15 @@ from alembic import command
 from sqlalchemy import Connection, MetaData, Table, select, text
 
 from app.service.files.export import export
-from app.service.planning.execute_step import versions
 from app.service.planning.replay import replay
+from app.service.planning.versions import versions
 from app.service.studies.lifecycle import extend, resume
-from app.service.work.expire import expire, tidy
+from app.service.work.expire import clean_up, expire_leases
 from app.service.work.heartbeat import heartbeat
 from app.service.work.tell import tell
 from app.store.database import Database
 from app.store.tables import attempts, metadata, sample_values
-from app.store.upgrade import _config, drift, head, upgrade
+from app.store.upgrade import drift, head, migration_config, upgrade
 from counterpoise.wire.work import Tell
 from tests.service.lab import Lab
 from tests.store.eventful import RICH, SMALL
@@ -37,7 +37,7 @@ SPECS = {name: RICH if name in ("searching", "fresh") else SMALL for name in STU
 def upgraded(empty_url: str) -> Iterator[Database]:
     """The database of the first version, after its upgrade."""
     database = Database(empty_url)
-    database.migrate(lambda connection: command.upgrade(_config(connection), "0001"))
+    database.migrate(lambda connection: command.upgrade(migration_config(connection), "0001"))
     database.write(_fill)
     assert upgrade(database) == ("0001", head())
     yield database
@@ -123,7 +123,7 @@ def test_exports_are_what_was_in_it(upgraded: Database) -> None:
 def test_every_study_goes_on_to_its_end(upgraded: Database) -> None:
     labs = {name: Lab(upgraded, name=name, **SPECS[name]) for name in STUDIES}  # and the server's pulse beats again
     running = [row for row in OLD["attempts"] if row["outcome"] is None]
-    assert expire(upgraded) == 0
+    assert expire_leases(upgraded) == 0
     assert all(one.expires_at for one in heartbeat(upgraded, [row["lease"] for row in running]))
     lifts = {
         row["id"] for row in OLD["objectives"] if row["name"] == "crash" and row["study_id"] == STUDIES["searching"]
@@ -136,7 +136,7 @@ def test_every_study_goes_on_to_its_end(upgraded: Database) -> None:
     after = {row["lease"]: row for row in rows_of(upgraded, attempts)}
     assert {(after[row["lease"]]["outcome"], after[row["lease"]]["value"]) for row in running} == {("done", 0.5)}
 
-    tidy(upgraded)
+    clean_up(upgraded)
     resume(upgraded, "paused")
     for name in ("finished", "stopped"):
         extend(upgraded, name, 10)

@@ -15,11 +15,11 @@ from app.store.database import Database
 from app.store.sql.in_array import in_array
 from app.store.studies.points import SAMPLES_AT
 from app.store.tables import LEASED, READY, attempts, jobs, metadata, sample_values, samples, steps
-from app.store.work.apply import _WRITE
-from app.store.work.lease_deadlines import _PAST_AND_KEPT
+from app.store.work.apply import WRITE
+from app.store.work.lease_deadlines import PAST_AND_KEPT
 from app.store.work.lease_queue import ANY_HEAD_POSTGRESQL, ANY_HEAD_SQLITE, TAKE_HEADS_POSTGRESQL, TAKE_HEADS_SQLITE
-from app.store.work.row_locks import _LOCK_JOBS_OF, _LOCK_STUDIES_OF, _READY_JOBS
-from app.store.work.workers import _COUNT
+from app.store.work.row_locks import LOCK_JOBS_OF, LOCK_STUDIES_OF, READY_JOBS
+from app.store.work.workers import COUNT_ATTEMPTS
 from tests.store.small_study import SmallStudy
 
 
@@ -100,9 +100,9 @@ def test_known_points_are_found_by_index(study: SmallStudy) -> None:
 
 
 RARELY_MANY = {
-    "what a step supersedes": _READY_JOBS[1],
-    "what backs off": _READY_JOBS[0],
-    "leases that an outage keeps": _PAST_AND_KEPT,
+    "what a step supersedes": READY_JOBS[1],
+    "what backs off": READY_JOBS[0],
+    "leases that an outage keeps": PAST_AND_KEPT,
 }
 
 
@@ -124,10 +124,10 @@ def test_a_few_jobs_among_those_of_many_studies_are_found_by_index(database: Dat
 
 OFTEN = {
     "leasing": TAKE_HEADS_POSTGRESQL,
-    "a tell's studies": _LOCK_STUDIES_OF,
-    "a tell's jobs": _LOCK_JOBS_OF,
-    "what a tell writes": _WRITE.postgresql,
-    "a tell's workers": _COUNT,
+    "a tell's studies": LOCK_STUDIES_OF,
+    "a tell's jobs": LOCK_JOBS_OF,
+    "what a tell writes": WRITE.postgresql,
+    "a tell's workers": COUNT_ATTEMPTS,
 }
 
 
@@ -152,7 +152,7 @@ def test_plans_are_made_anew_when_tables_may_have_grown(database: Database, monk
     """A server prepares its statements in its first second, when to read all of an empty table costs least."""
     if database.is_sqlite:
         pytest.skip("it keeps no plans that depend on sizes")
-    monkeypatch.setattr("app.store.database.FIRST_PLANS_S", 1e9)
+    monkeypatch.setattr("app.store.sql.postgresql.FIRST_PLANS_S", 1e9)
     scans = {}
     for renewed in (False, True):
         server = Database(database.url, pool_size=1)
@@ -164,7 +164,7 @@ def test_plans_are_made_anew_when_tables_may_have_grown(database: Database, monk
         fill = text("INSERT INTO grows SELECT generate_series(1, 10000)")
         database.write(lambda connection, fill=fill: connection.execute(fill))  # type: ignore[misc]
         if renewed:
-            monkeypatch.setattr("app.store.database.time", SimpleNamespace(monotonic=lambda: 2e9))
+            monkeypatch.setattr("app.store.sql.postgresql.time", SimpleNamespace(monotonic=lambda: 2e9))
         with server.read() as connection:
             name = connection.execute(
                 text("SELECT name FROM pg_prepared_statements WHERE statement LIKE '%FROM grows%'")

@@ -1,4 +1,4 @@
-"""Ledgers: jobs, results, attempts, events and counters change together, or not at all."""
+"""Change sets: jobs, results, attempts, events and counters change together, or not at all."""
 
 from typing import Any
 
@@ -6,13 +6,14 @@ import pytest
 from sqlalchemy import Connection, Table, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
-from app.domain.changes import Change, Ending, Ledger, Result
+from app.domain.changes import AttemptEnd, ChangeSet, JobChange, Result
+from app.domain.jobs import Lease
 from app.errors import StateChanged
 from app.store.database import Database
 from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, steps, studies
-from app.store.work.apply import write
-from app.store.work.lease_queue import Lease
+from app.store.work.apply import apply
 from app.store.work.row_locks import lock_jobs, lock_study
+from counterpoise.wire.codes import FailureKind, JobState, Outcome
 from tests.store.small_study import SmallStudy
 
 
@@ -21,31 +22,32 @@ def rows(database: Database, table: Table) -> list[dict[str, Any]]:
         return [dict(row) for row in connection.execute(select(table).order_by(*table.primary_key)).mappings()]
 
 
-def settle(study: SmallStudy, one: Lease, value: float | None, failure: str | None = None) -> None:
+def settle(study: SmallStudy, lease: Lease, value: float | None, failure: FailureKind | None = None) -> None:
     """What a tell of a current lease comes to."""
 
     def work(connection: Connection) -> None:
-        row = lock_study(connection, study.id)
-        assert row is not None
-        job = lock_jobs(connection, [one.job])[one.job]
-        state = "failed" if failure else "done"
-        ledger = Ledger(
-            changes=[Change(job, state)],
+        locked = lock_study(connection, study.id)
+        assert locked is not None
+        job = lock_jobs(connection, [lease.job])[lease.job]
+        state = JobState.FAILED if failure else JobState.DONE
+        outcome = Outcome.FAILED if failure else Outcome.DONE
+        changes = ChangeSet(
+            jobs=[JobChange(job, state)],
             results=[Result(job.sample, job.objective, value, failure)],
-            endings=[Ending(one.lease, state, value, failure, message="words", duration_s=0.1)],
+            attempts=[AttemptEnd(lease.lease, outcome, value, failure, message="words", duration_s=0.1)],
         )
-        write(connection, row, ledger, {})
+        apply(connection, locked, changes)
 
     study.database.write(work)
 
 
-def test_a_ledger_is_written_in_sequence_and_counted(database: Database) -> None:
+def test_a_change_set_is_written_in_sequence_and_counted(database: Database) -> None:
     study = SmallStudy(database)
     (sample,) = study.add_full(1)
     mass, drag = study.take(2)
     settle(study, mass, 2.5)
     assert rows(database, studies)[0]["settled_full"] == 0
-    settle(study, drag, None, "infeasible")
+    settle(study, drag, None, FailureKind.INFEASIBLE)
 
     values = [(row["seq"], row["sample_id"], row["value"], row["failure"]) for row in rows(database, sample_values)]
     assert values == [(1, sample, 2.5, None), (2, sample, None, "infeasible")]
@@ -62,17 +64,18 @@ def test_a_ledger_is_written_in_sequence_and_counted(database: Database) -> None
     assert outcomes == [("done", 2.5, None, "words"), ("failed", None, "infeasible", "words")]
 
 
-def test_a_job_that_changed_undoes_the_whole_ledger(database: Database) -> None:
+def test_a_job_that_changed_undoes_the_whole_change_set(database: Database) -> None:
     study = SmallStudy(database)
     study.add_full(1)
     (mass,) = study.take(1, "mass")
 
     def work(connection: Connection) -> None:
-        row = lock_study(connection, study.id)
-        assert row is not None
+        locked = lock_study(connection, study.id)
+        assert locked is not None
         job = lock_jobs(connection, [mass.job])[mass.job]
         connection.execute(text("UPDATE jobs SET state = 'superseded', lease = NULL, expires_at = NULL"))
-        write(connection, row, Ledger([Change(job, "done")], [Result(job.sample, job.objective, 1.0)]), {})
+        changes = ChangeSet([JobChange(job, JobState.DONE)], [Result(job.sample, job.objective, 1.0)])
+        apply(connection, locked, changes)
 
     with pytest.raises(StateChanged):
         database.write(work)

@@ -15,9 +15,9 @@ from sqlalchemy import Connection, func, select, text, update
 from app.errors import DatabaseBehind, DatabaseUnusable
 from app.store.database import Database
 from app.store.studies.points import samples_at
-from app.store.studies.samples import point_of
+from app.store.studies.samples import point_hash
 from app.store.tables import attempts, jobs, metadata, objectives, workers
-from app.store.upgrade import MIGRATIONS, _config, drift, head, require_head, revision, upgrade
+from app.store.upgrade import MIGRATIONS, drift, head, migration_config, require_head, revision, upgrade
 from tests.store.small_study import SmallStudy
 
 pytestmark = pytest.mark.own_database
@@ -102,12 +102,12 @@ def test_an_upgrade_that_would_orphan_rows_changes_nothing(sqlite_template: Path
 
 
 def test_equal_points_have_the_same_short_form() -> None:
-    assert point_of([-0.0, 3, 1e23]) == point_of([0, 3.0, 10**23]) != point_of([0, 3.0, 1e22])
+    assert point_hash([-0.0, 3, 1e23]) == point_hash([0, 3.0, 10**23]) != point_hash([0, 3.0, 1e22])
 
 
 def test_points_of_samples_that_were_there_before_are_found_again(empty_url: str) -> None:
     database = Database(empty_url)
-    database.migrate(lambda connection: command.upgrade(_config(connection), "0001"))
+    database.migrate(lambda connection: command.upgrade(migration_config(connection), "0001"))
     points = [[0.1, float(number)] for number in range(3)] + [[-0.0, 3]]
 
     def fill(connection: Connection) -> None:
@@ -132,7 +132,7 @@ def test_a_newer_database_is_said_to_be_newer(database: Database) -> None:
 
 
 def test_downgrade_of_the_first_migration_leaves_nothing_behind(database: Database) -> None:
-    database.write(lambda connection: command.downgrade(_config(connection), "base"))
+    database.write(lambda connection: command.downgrade(migration_config(connection), "base"))
     assert revision(database) is None
     assert upgrade(database) == (None, head())
 
@@ -174,7 +174,7 @@ def test_workers_that_were_there_before_are_counted(database: Database) -> None:
     ends = [("done", None), ("late", None), ("failed", "error"), ("expired", None), ("released", None)]
 
     def end(connection: Connection) -> None:
-        command.downgrade(_config(connection), "0001")
+        command.downgrade(migration_config(connection), "0001")
         for one, (outcome, failure) in zip(taken, ends, strict=False):
             said = {"outcome": outcome, "failure": failure, "ended_at": attempts.c.leased_at + 2.0}
             connection.execute(update(attempts).where(attempts.c.lease == one.lease).values(said))

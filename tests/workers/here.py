@@ -9,7 +9,7 @@ import uvicorn
 
 from app.main import Server, bind, create_app
 from app.planner.planner import plan_one
-from app.service.work.expire import expire, tidy
+from app.service.work.expire import clean_up, expire_leases
 from app.settings import load_settings
 from app.store.database import Database
 from tests.e2e.processes import eventually
@@ -42,8 +42,8 @@ def planning_here(database_url: str) -> Iterator[None]:
 
         def keep_house() -> None:
             while not over.wait(1.0):
-                tidy(database)
-                expire(database)
+                clean_up(database)
+                expire_leases(database)
 
         threads = [threading.Thread(target=plan), threading.Thread(target=keep_house)]
         for thread in threads:

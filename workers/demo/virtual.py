@@ -13,7 +13,7 @@ import moocore
 
 from app.optimizer.arrays import Floats
 from app.optimizer.space import decode
-from app.service.planning.execute_step import strategy_of
+from app.service.planning.compute_step import strategy_of
 from app.service.planning.hypervolume import hypervolume
 from app.service.planning.snapshot import problem_of
 from app.simulation.pools import Pool

@@ -41,7 +41,7 @@ def expire_leases(database: Database) -> int:
         faults_before = len(faults)
         for study, jobs in sorted(by_study.items()):
             try:
-                ended += database.write(_expire_jobs, study, jobs)
+                ended += database.write(expire_jobs, study, jobs)
             except Exception as error:  # noqa: BLE001  a fault in one study must not keep the leases of the others
                 faults[study] = error
         if len(faults) == faults_before:
@@ -67,7 +67,7 @@ def _clean_up(connection: Connection) -> None:
         notify(connection)
 
 
-def _expire_jobs(connection: Connection, study_id: int, ids: Sequence[int]) -> int:
+def expire_jobs(connection: Connection, study_id: int, ids: Sequence[int]) -> int:
     if lock_study(connection, study_id) is None:
         return 0
     jobs = lock_jobs(connection, ids)

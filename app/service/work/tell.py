@@ -34,7 +34,7 @@ AttemptsBefore = dict[str, Attempt | None]  # by lease: an ended attempt as it w
 
 def tell(database: Database, items: Sequence[Tell]) -> list[Told]:
     """Settle what can be settled, in one transaction; returns a response for each item."""
-    told = database.write(_tell, items)
+    told = database.write(settle_tells, items)
     point("tell.committed")
     return told
 
@@ -59,7 +59,7 @@ def _lock(connection: Connection, items: Iterable[Tell]) -> _Locked:
     return _Locked(studies, objectives, lock_jobs_of(connection, leases))
 
 
-def _tell(connection: Connection, items: Sequence[Tell]) -> list[Told]:
+def settle_tells(connection: Connection, items: Sequence[Tell]) -> list[Told]:
     point("tell.begun")
     locked = _lock(connection, items)
     told: dict[int, Told] = {}  # by index

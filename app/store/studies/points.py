@@ -2,13 +2,13 @@
 
 from collections.abc import Collection
 
-from sqlalchemy import Connection, bindparam
+from sqlalchemy import Connection, bindparam, null, select
 
 from app.domain.jobs import Job
 from app.domain.samples import Point, Sample
 from app.store.records import job_from_row, sample_from_row
 from app.store.sql.in_array import in_array
-from app.store.studies.samples import SELECT_SAMPLES, evaluations_of, point_hash
+from app.store.studies.samples import evaluations_of, point_hash
 from app.store.tables import jobs, samples
 from app.store.work.row_locks import SELECT_JOBS
 from counterpoise.wire.codes import FailureKind
@@ -26,7 +26,15 @@ def samples_at(connection: Connection, study: int, points: Collection[Point]) ->
     return found
 
 
-SAMPLES_AT = SELECT_SAMPLES.where(samples.c.study_id == bindparam("study"), in_array(samples.c.point, "points"))
+# Without the steps that proposed them: no query on points reads all steps.
+SAMPLES_AT = select(
+    samples.c.id,
+    samples.c.x,
+    samples.c.full,
+    samples.c.open,
+    samples.c.imported_seq,
+    null().label("kind"),
+).where(samples.c.study_id == bindparam("study"), in_array(samples.c.point, "points"))
 
 
 def known_outcomes(connection: Connection, ids: Collection[int]) -> dict[int, dict[int, float | FailureKind]]:

@@ -30,7 +30,7 @@ def apply_all(connection: Connection, parts: Sequence[tuple[Study, ChangeSet, Co
     for study, changes, co_objectives in parts:
         rows.add(study, changes, growth(changes, co_objectives))
     rows.objectives.sort(key=lambda row: row["objective"])
-    written = _WRITE.execute(
+    written = WRITE.execute(
         connection,
         jobs=rows.jobs,
         attempts=rows.attempts,
@@ -221,7 +221,7 @@ _COUNT_STUDY = bulk_update(
     ),
     parameter="studies_rows",
 )
-_WRITE = CombinedWrite(
+WRITE = CombinedWrite(
     jobs=_CHANGE_JOB,
     attempts=_END_ATTEMPT,
     samples=_CHANGE_SAMPLE,
