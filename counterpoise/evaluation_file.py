@@ -7,7 +7,6 @@ that contradicts itself is refused before anything of it is written, and the fil
 import csv
 import io
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,6 @@ from typing import Any
 from counterpoise.wire.problems import Fault
 
 CSV, JSON = "text/csv", "application/json"
-ELSEWHERE = r"(?<=the same point as )"  # where a fault names a second row
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +24,20 @@ class Part:
 
     def in_file(self, fault: Fault) -> Fault:
         """A fault of the part with the place where people find it."""
-        row = r"line \d+" if self.kind == CSV else r"#/\d+"
-        moved = re.sub(rf"^{row}", self._place, fault.pointer)
-        return Fault(pointer=moved, detail=re.sub(rf"{ELSEWHERE}{row}", self._place, fault.detail))
+        place = self._place(fault.row)
+        if place not in self.places:
+            return fault
+        pointer = self.places[place] + fault.pointer.removeprefix(place)
+        return fault.model_copy(
+            update={"pointer": pointer, "row": self._row(fault.row), "related_row": self._row(fault.related_row)}
+        )
 
-    def _place(self, found: re.Match[str]) -> str:
-        return self.places.get(found[0], found[0])
+    def _place(self, row: int | None) -> str:
+        return f"line {row}" if self.kind == CSV else f"#/{row}"
+
+    def _row(self, row: int | None) -> int | None:
+        place = self.places.get(self._place(row))
+        return int(place.rpartition(" " if self.kind == CSV else "/")[2]) if place else None
 
 
 def kind_of(content: bytes) -> str:

@@ -57,7 +57,7 @@ def _words(fault: Any, model: Model | None) -> str:
             return f"`{path[-1]}` is required" if path else f"a {source} is required"
         case "extra_forbidden":
             return _no_such_field(str(path[-1])[:100], _fields(path, model))
-        case "literal_error":
+        case "literal_error" | "enum":
             return must_be_one_of(fault["ctx"]["expected"], fault["input"])
         case "model_type" | "model_attributes_type" | "dict_type":
             return "must be an object"

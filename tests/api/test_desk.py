@@ -24,7 +24,7 @@ def test_jobs_reach_their_worker_whatever_becomes_of_those_who_get_none(
     def away(*_: object) -> None:
         raise DatabaseUnusable("gone fishing")
 
-    monkeypatch.setattr("app.api.batching.ask_batcher.drained", away)
+    monkeypatch.setattr("app.api.batching.ask_batcher.drained_workers", away)
 
     async def scene() -> list[int]:
         desk = Desk(wing.database, 20.0)
@@ -47,7 +47,7 @@ def test_a_look_for_jobs_holds_up_nobody_who_writes(wing: Wing, monkeypatch: pyt
         assert written.wait(20)
         return False
 
-    monkeypatch.setattr("app.api.batching.ask_batcher.peek", slow)
+    monkeypatch.setattr("app.api.batching.ask_batcher.any_jobs_for", slow)
 
     async def scene() -> None:
         desk = Desk(wing.database, 20.0)
@@ -73,7 +73,7 @@ def test_who_has_just_come_does_not_wait_for_a_look_after_those_who_wait(
         assert served.wait(20)
         return False
 
-    monkeypatch.setattr("app.api.batching.ask_batcher.peek", slow)
+    monkeypatch.setattr("app.api.batching.ask_batcher.any_jobs_for", slow)
 
     async def scene() -> int:
         desk = Desk(wing.database, 20.0)
@@ -102,7 +102,7 @@ def test_who_waits_is_looked_after_again_when_the_database_answers_again(
             raise DatabaseUnusable("gone fishing")
         return any_jobs_for(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("app.api.batching.ask_batcher.peek", away_twice)
+    monkeypatch.setattr("app.api.batching.ask_batcher.any_jobs_for", away_twice)
 
     async def scene() -> int:
         desk = Desk(wing.database, 20.0)

@@ -83,7 +83,7 @@ def test_a_step_that_fails_is_told_with_its_fault(wing: Wing, monkeypatch: pytes
     def refuse(*_: Any, **__: Any) -> None:
         raise ValueError("no such luck")
 
-    monkeypatch.setattr("app.service.planning.execute_step.fit_models", refuse)
+    monkeypatch.setattr("app.service.planning.compute_step.propose", refuse)
     wing.work()
     while wing.plan() and wing.work():
         pass
@@ -131,7 +131,7 @@ def test_a_study_created_anew_resets_those_who_knew_the_old_one(wing: Wing) -> N
     wing.client.post("/studies", json=SPEC)
     _, events = heard(wing.client, "/studies/wing/events", begins)
     assert [kind for _, kind, _ in events] == ["reset", "created", "step_due"]
-    assert "load anew" in events[0][2]["reason"]
+    assert "reload what you show" in events[0][2]["reason"]
     assert heard(wing.client, "/studies/wing/events", events[-1][0])[1] == []
 
 

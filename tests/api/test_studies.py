@@ -232,7 +232,7 @@ def test_a_step_that_fails_is_visible_and_stops_no_other_study(
     wing = Wing(client, database)
     client.post("/studies", json=SPEC)
     with monkeypatch.context() as patched:
-        patched.setattr("app.service.planning.execute_step.initial_design", broken)
+        patched.setattr("app.service.planning.compute_step.initial_design", broken)
         wing.plan()
     (item,) = wing.get("")["health"]
     assert (item["code"], item["step"]) == ("step_failed", "initial")

@@ -355,7 +355,7 @@ def test_one_broken_ask_does_not_end_the_desk(wing: Wing, monkeypatch: pytest.Mo
         raise RuntimeError("a secret detail")
 
     with monkeypatch.context() as patched:
-        patched.setattr("app.api.batching.ask_batcher.serve", broken)
+        patched.setattr("app.api.batching.ask_batcher.serve_asks", broken)
         answer = wing.client.post("/ask", json=ASK)
         check_problem(answer, 500, "internal")
         assert "secret" not in answer.text
@@ -369,7 +369,7 @@ def test_a_database_that_is_away_is_said_to_the_fresh_and_waited_for_by_the_othe
         raise DatabaseUnusable("gone fishing")
 
     with monkeypatch.context() as patched:
-        patched.setattr("app.api.batching.ask_batcher.serve", away)
+        patched.setattr("app.api.batching.ask_batcher.serve_asks", away)
         check_problem(wing.client.post("/ask", json=ASK | {"wait_s": 10}), 503, "database-unusable")
     assert wing.client.post("/ask", json=ASK).json()["jobs"]
 
@@ -384,7 +384,7 @@ def test_a_desk_that_closes_keeps_no_lease_and_nobody_waiting(wing: Wing, monkey
         assert go_on.wait(20)
         return found
 
-    monkeypatch.setattr("app.api.batching.ask_batcher.serve", slow)
+    monkeypatch.setattr("app.api.batching.ask_batcher.serve_asks", slow)
 
     async def scene() -> list[Any]:
         desk = Desk(wing.database, 20.0)

@@ -182,7 +182,7 @@ def test_a_thousand_wrong_names_give_a_short_answer(lab: Lab, database: Database
     answer = explain_empty_ask(database, asking(studies=("wing", *wrong), objectives=("mass", *wrong)))
     assert answer.reason == "all_leased"
     assert (answer.detail or "").count("There is no study") == 3
-    assert "Nor are there jobs for 996 more of the studies" in (answer.detail or "")
+    assert "There are no jobs for 996 more of the studies either" in (answer.detail or "")
     assert "Nor are there jobs for 996 more of the objectives" in (answer.detail or "")
 
 

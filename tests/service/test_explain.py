@@ -41,7 +41,7 @@ def test_a_job_that_nobody_can_take(lab: Lab) -> None:
     assert (found.ahead, found.attempts, found.value) == (2, [], None)
     assert found.why == [
         "2 jobs are before it in the queue of crash",
-        "no live worker takes crash; start one, or look at `counterpoise workers`",
+        "no live worker takes crash; start one, or see `counterpoise workers`",
     ]
 
 
@@ -71,8 +71,8 @@ def test_a_job_of_a_paused_study_with_a_drained_worker(lab: Lab) -> None:
     assert story(lab, queue(lab, "crash")[0]).why == [
         "the study is paused; `counterpoise study resume wing` lets it go on",
         "it is the next in the queue of crash",
-        "drained, and so not asking for it: old",
-        "no live worker takes crash; start one, or look at `counterpoise workers`",
+        "drained, so that they do not ask for it: old",
+        "no live worker takes crash; start one, or see `counterpoise workers`",
     ]
 
 
@@ -84,7 +84,7 @@ def test_a_job_that_backs_off(lab: Lab) -> None:
     assert found.ahead is None
     assert found.why[:2] == [
         "attempt 1, with worker node7, ended: infrastructure",
-        f"it backs off until {iso(row['ready_at'])}, as it was lost once",
+        f"it backs off until {iso(row['ready_at'])}, because it was lost once",
     ]
     (tried,) = found.attempts
     assert (tried.worker, tried.outcome, tried.failure, tried.message) == (
@@ -103,7 +103,7 @@ def test_a_job_that_is_held(lab: Lab) -> None:
     why = story(lab, job).why
     assert why[0] == f"worker node7 has had it since {began}, as attempt 1"
     assert why[1] == f"its lease runs until {iso(row['expires_at'])}, and longer with every heartbeat"
-    assert why[2].startswith("heartbeats help until ")
+    assert why[2].startswith("heartbeats extend it until ")
     lab.database.write(lambda c: c.execute(update(jobs).where(jobs.c.id == job.job).values(expires_at=1000.0)))
     assert story(lab, job).why[1].startswith("its lease ran out at 1970-01-01T00:16:40.000Z; unless it speaks")
 
@@ -119,7 +119,7 @@ def test_a_job_that_is_done_in_time_late_or_without_a_worker(lab: Lab) -> None:
     assert found.why == [f"worker node7 told its value at {iso(at)}, in attempt 1"]
     assert story(lab, late).why[0].endswith("in attempt 1, after its lease had expired")
     lab.database.write(lambda c: c.execute(attempts.delete()))
-    assert story(lab, in_time).why == [f"its value was not told by a worker, but given at {iso(at)}"]
+    assert story(lab, in_time).why == [f"its value was not told by a worker, but imported at {iso(at)}"]
 
 
 def test_jobs_that_failed_for_good(lab: Lab) -> None:
@@ -152,12 +152,10 @@ def test_jobs_that_nobody_needs_any_more(lab: Lab) -> None:
         lab.tell(job)
     lab.plan()
     gone = next(each for each in cheap if lab.job(each)["state"] == "superseded")
-    assert story(lab, gone).why == [
-        "the search went on to step 2 before anybody took it; a value would still be welcome"
-    ]
+    assert story(lab, gone).why == ["the search went on to step 2 before a worker took it; a value would still be used"]
     stop(lab.database, "wing", cancel_running=False)
     full = next(row["id"] for row in lab.rows(jobs) if row["state"] == "superseded" and not row["cheap_only"])
-    assert story(lab, full).why == ["the study was stopped before anybody took it; a value would still be welcome"]
+    assert story(lab, full).why == ["the study was stopped before a worker took it; a value would still be used"]
 
 
 def test_a_long_queue_is_not_counted_to_its_end(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,7 +159,7 @@ def test_contradictions_are_bad_rows(database: Database) -> None:
     )
     assert [place for place, _ in found] == ["#/0", "#/2"]
     assert found[0][1] == "mass is 1.0 at this point, not 2.0: a value never changes"
-    assert found[1][1] == "the same point as #/1, with another value of mass; which one is right?"
+    assert found[1][1] == "the same point is given twice, with different values of mass; which one is right?"
     ((_, words),) = faults(lab, [{"x": {"a": 0.5, "b": 0.5}, "failures": {"mass": "infeasible"}}])
     assert words == "mass is 1.0 at this point, not infeasible: a value never changes"
 
