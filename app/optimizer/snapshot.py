@@ -16,7 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.optimizer.arrays import Floats, Ints
+from app.optimizer.samples import Samples, no_samples
 
+NO_SAMPLES = no_samples(0, 0)  # stands for none, whatever the numbers of variables and objectives
 LARGEST = 1e100  # of a value: the squares that models are made of must not overflow
 SMALLEST = 1e-140  # of a standard deviation, or it counts as 0: nor must those squares, times 1e-8 for eps, underflow
 
@@ -39,6 +41,19 @@ class Data:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Forecasts:
+    """What two models predicted of one objective before full samples were told, and what was told; newest last."""
+
+    told: Floats  # (k,)
+    plain: Floats  # (k,): by the model on x
+    co: Floats  # (k,): by the model on x and the cheap values
+
+    def __post_init__(self) -> None:
+        if not self.told.shape == self.plain.shape == self.co.shape == (len(self.told),):
+            raise ValueError("told, plain and co need one number for each sample")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
     """A tuple per objective, indexed like the problem's objectives; left empty it means: nothing for any of them."""
 
@@ -57,6 +72,10 @@ class Snapshot:
     taken: tuple[Floats, ...] = ()  # (n_i, d): every point ever proposed for objective i, full ones included
     theta: tuple[Floats | None, ...] = ()  # (d,): the step before's hyperparameters, where the fit starts
     frozen_theta: tuple[Floats | None, ...] = ()  # (d,): given, the frozen model is factorised, not fitted
+    pool: Samples = NO_SAMPLES  # cheap-only samples that can be promoted: none of their runs has failed
+    running: Samples = NO_SAMPLES  # full samples not yet settled, with the values told so far
+    forecasts: tuple[Forecasts, ...] = ()
+    co_theta: tuple[Floats | None, ...] = ()  # (d + p,): of the model on x and the cheap values, where its fit starts
 
     def __post_init__(self) -> None:
         if self.X.ndim != 2 or self.F.ndim != 2 or len(self.X) != len(self.F):
@@ -72,8 +91,11 @@ class Snapshot:
         self._default("extra_steps", tuple(np.zeros(len(data), dtype=np.int64) for data in self.extra))
         for name in ("infeasible", "pending", "taken"):
             self._default(name, (points,) * m)
-        for name in ("frozen", "theta", "frozen_theta"):
+        for name in ("frozen", "theta", "frozen_theta", "co_theta"):
             self._default(name, (None,) * m)
+        self._default("forecasts", (Forecasts(nothing, nothing, nothing),) * m)
+        self._check_samples("pool", d, m)
+        self._check_samples("running", d, m)
         own = [data.X for data in (*self.partial, *self.extra, *self.frozen) if data is not None]
         if any(
             points.ndim != 2 or points.shape[1] != d for points in (*own, *self.infeasible, *self.pending, *self.taken)
@@ -83,6 +105,13 @@ class Snapshot:
             raise ValueError(f"theta and frozen_theta need {d} numbers for each objective")
         if any(len(steps) != len(data) for steps, data in zip(self.extra_steps, self.extra, strict=True)):
             raise ValueError("extra_steps needs one step number for each value of extra")
+
+    def _check_samples(self, name: str, d: int, m: int) -> None:
+        samples = getattr(self, name)
+        if samples is NO_SAMPLES:
+            object.__setattr__(self, name, no_samples(d, m))
+        elif samples.X.shape[1] != d or samples.F.shape[1] != m:
+            raise ValueError(f"{name} needs points of {d} coordinates and values of {m} objectives")
 
     def _default(self, name: str, value: tuple[object, ...]) -> None:
         given = getattr(self, name)

@@ -1,13 +1,14 @@
 """The result of one step: the points to evaluate, and how they were found."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
-from app.optimizer.arrays import Floats
+from app.optimizer.arrays import Floats, Ints
 from app.optimizer.models.fit_models import Models
 from app.optimizer.models.model_report import ModelReport
+from app.optimizer.proposal.full_sample_report import CoModelReport, FullSampleReport
 
 # Where a proposed point came from, in the order in which the sources are used.
 Source = Literal["selected", "population", "offspring", "latin"]
@@ -21,6 +22,8 @@ class Diagnostics:
     population: int  # size of the final population
     full_sources: tuple[Source, ...]  # one per row of Proposal.full
     cheap_sources: tuple[tuple[Source, ...], ...]  # one per row of Proposal.cheap[j]
+    full_samples: tuple[FullSampleReport, ...] = ()  # one per promoted sample, then one per row of Proposal.full
+    co_models: tuple[CoModelReport | None, ...] = ()  # one per objective; None: there is no such model
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,10 @@ class Timings:
     select: float = 0.0
 
 
+def _no_rows() -> Ints:
+    return np.empty(0, dtype=np.int64)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Proposal:
     full: Floats  # (k, d): to be evaluated on all objectives
@@ -41,6 +48,7 @@ class Proposal:
     population: Floats  # (N, d): the final population of the search
     shortfall: str | None = None  # why there are fewer points than requested
     timings: Timings = Timings()
+    promoted: Ints = field(default_factory=_no_rows)  # (k,): rows of Snapshot.pool to be evaluated on what they lack
 
     @property
     def theta(self) -> tuple[Floats | None, ...]:
@@ -51,6 +59,11 @@ class Proposal:
     def frozen_theta(self) -> tuple[Floats | None, ...]:
         """(d,) per objective: hyperparameters of the frozen models."""
         return tuple(_frozen_theta(report) for report in self.diagnostics.models)
+
+    @property
+    def co_theta(self) -> tuple[Floats | None, ...]:
+        """(d + p,) per objective: hyperparameters of the models on x and the cheap values."""
+        return tuple(None if report is None else np.array(report.theta) for report in self.diagnostics.co_models)
 
 
 def _frozen_theta(report: ModelReport | None) -> Floats | None:

@@ -1,0 +1,103 @@
+"""All samples of a snapshot with their values as known or believed, on the scale of the front.
+
+| symbol | here         | meaning                                                            |
+|--------|--------------|--------------------------------------------------------------------|
+| A      | `A` (a, m)   | nondominated full samples, running ones as believed                |
+| W      | `W` (K, m)   | directions                                                         |
+| –      | `draws` (S, m)| standard normal draws that all candidates share                   |
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from app.optimizer.arrays import Floats, Ints
+from app.optimizer.problem import Problem
+from app.optimizer.proposal.selection import known_points
+from app.optimizer.search.design import latin
+from app.optimizer.snapshot import Snapshot
+from app.optimizer.strategies.counterpoise.candidates import Candidates, fresh_candidates
+from app.optimizer.strategies.counterpoise.objective_models import ObjectiveModels, complete_samples
+from app.optimizer.strategies.counterpoise.scale import Scale, front_scale, nondominated
+from app.optimizer.strategies.counterpoise.settings import CounterpoiseSettings
+
+SMALLEST_START = 20  # with fewer samples than this, the search also starts from a Latin hypercube
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Archive:
+    X: Floats  # (n, d) full samples: complete ones, then running ones
+    F: Floats  # (n, m) scaled
+    A: Floats  # (a, m) scaled
+    pool: Candidates
+    known: Floats  # (k, d) every point that any objective was asked for
+    scale: Scale
+    models: ObjectiveModels
+
+    def scaled_means(self, X: Floats) -> Floats:
+        """Predicted means of new points, (N, m)."""
+        return self.scale.apply(self.models.means(X))
+
+    def predict(self, X: Floats) -> Candidates:
+        """New points as candidates."""
+        mean, deviation = self.models.predict(X)
+        return fresh_candidates(X, self.scale.apply(mean), self.scale.apply_deviation(deviation))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepContext:
+    """What every part of a step reads."""
+
+    problem: Problem
+    settings: CounterpoiseSettings
+    archive: Archive
+    W: Floats  # (K, m)
+    draws: Floats  # (S, m)
+
+
+def in_canonical_order(snapshot: Snapshot) -> tuple[Snapshot, Ints]:
+    """The snapshot with sorted rows, so that their order plays no part, and the order of the pool's rows."""
+    full = np.lexsort((*snapshot.F.T, *snapshot.X.T))
+    pool = np.lexsort((*snapshot.pool.X.T, -snapshot.pool.steps))  # the newest first
+    running = np.lexsort((*snapshot.running.X.T,))
+    ordered = replace(
+        snapshot,
+        X=snapshot.X[full],
+        F=snapshot.F[full],
+        pool=snapshot.pool.rows(pool),
+        running=snapshot.running.rows(running),
+    )
+    return ordered, pool
+
+
+def gather(
+    problem: Problem,
+    snapshot: Snapshot,
+    models: ObjectiveModels,
+    settings: CounterpoiseSettings,
+    rng: np.random.Generator,
+) -> Archive:
+    """With fewer than two complete samples, predictions give the scale."""
+    believed, _ = complete_samples(models, snapshot.running)
+    F = np.vstack([snapshot.F, believed])
+    reference = snapshot.F
+    if len(reference) < 2:
+        reference = np.vstack([F, models.means(latin(problem.variables, SMALLEST_START, rng))])
+    scale = front_scale(reference, settings.smallest_range)
+    scaled = scale.apply(F)
+    mean, deviation = complete_samples(models, snapshot.pool)
+    rows = np.arange(len(snapshot.pool))
+    return Archive(
+        X=np.vstack([snapshot.X, snapshot.running.X]),
+        F=scaled,
+        A=scaled[nondominated(scaled)],
+        pool=Candidates(snapshot.pool.X, scale.apply(mean), scale.apply_deviation(deviation), rows),
+        known=_all_points(snapshot),
+        scale=scale,
+        models=models,
+    )
+
+
+def _all_points(snapshot: Snapshot) -> Floats:
+    told = [known_points(snapshot, i) for i in range(snapshot.F.shape[1])]
+    return np.vstack([*told, snapshot.pool.X, snapshot.running.X])

@@ -1,0 +1,79 @@
+"""The proposal of a step, with the reasons for its full samples."""
+
+import numpy as np
+
+from app.optimizer.arrays import Floats, Ints
+from app.optimizer.problem import Problem
+from app.optimizer.proposal.records import Diagnostics, FullSampleReport, Proposal, Source
+from app.optimizer.samples import Samples, join, new_samples
+from app.optimizer.snapshot import Snapshot
+from app.optimizer.strategies.counterpoise.archive import StepContext
+from app.optimizer.strategies.counterpoise.cheap_points import share
+from app.optimizer.strategies.counterpoise.objective_models import ObjectiveModels, complete_samples
+from app.optimizer.strategies.counterpoise.promotion import FullChoice
+
+
+def make_proposal(
+    context: StepContext,
+    snapshot: Snapshot,
+    full: FullChoice,
+    extras: Floats,
+    sources: tuple[Source, ...],
+    counts: Ints,
+    pool_order: Ints,
+    population: int,
+) -> Proposal:
+    """`counts` (m,): extras of each objective; `pool_order`: the caller's rows of the sorted pool."""
+    models = context.archive.models
+    chosen = join(snapshot.pool.rows(full.promoted), new_samples(full.fresh, context.problem.m, snapshot.step))
+    promoted = pool_order[full.promoted]
+    cheap = share(extras, counts)
+    full_sources: tuple[Source, ...] = ("population",) * len(full.fresh)
+    diagnostics = Diagnostics(
+        models=models.reports,
+        alpha=0.0,
+        sbp=(),
+        population=population,
+        full_sources=full_sources,
+        cheap_sources=tuple(sources[: len(points)] for points in cheap),
+        full_samples=_full_reports(models, chosen, full.gains, promoted),
+        co_models=models.co_reports,
+    )
+    shortfall = _shortfall(context.problem, snapshot.batch, len(chosen), counts, len(extras))
+    return Proposal(full.fresh, cheap, diagnostics, shortfall, promoted)
+
+
+def _full_reports(
+    models: ObjectiveModels, samples: Samples, gains: Floats, promoted: Ints
+) -> tuple[FullSampleReport, ...]:
+    """Promoted samples come first."""
+    mean, deviation = complete_samples(models, samples)
+    plain, co = models.forecasts(samples.X, samples.F, samples.known)
+    reports = []
+    for k, gain in enumerate(gains):
+        report = FullSampleReport(
+            pool_row=int(promoted[k]) if k < len(promoted) else None,
+            gain=_number(gain),
+            mean=tuple(mean[k].tolist()),
+            deviation=tuple(deviation[k].tolist()),
+            plain=tuple(plain[k].tolist()),
+            co=tuple(_number(value) for value in co[k]),
+        )
+        reports.append(report)
+    return tuple(reports)
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _shortfall(problem: Problem, batch: int, full: int, counts: Ints, extras: int) -> str | None:
+    missing = []
+    if full < batch:
+        missing.append(f"{batch - full} of {batch} full samples")
+    for objective, count in zip(problem.objectives, counts, strict=True):
+        if extras < count:
+            missing.append(f"{count - extras} of {count} samples for objective {objective.name!r}")
+    if not missing:
+        return None
+    return f"no new point was found for {', '.join(missing)}: all that the variables allow has been proposed before"

@@ -1,0 +1,63 @@
+"""One step of the strategy `counterpoise`: fit, search, promote pool samples, choose extras.
+
+| symbol | here                | meaning                                                           |
+|--------|---------------------|-------------------------------------------------------------------|
+| D      | `snapshot.X`, `.F`  | full samples complete on all objectives                           |
+| –      | `snapshot.pool`     | cheap-only samples that can be promoted                           |
+| u      | `snapshot.batch`    | full samples to propose                                           |
+"""
+
+import numpy as np
+
+from app.optimizer.arrays import Floats
+from app.optimizer.problem import Problem
+from app.optimizer.proposal.records import Proposal
+from app.optimizer.search.design import latin
+from app.optimizer.search.novelty import is_new
+from app.optimizer.snapshot import Snapshot
+from app.optimizer.strategies.counterpoise.archive import SMALLEST_START, StepContext, gather, in_canonical_order
+from app.optimizer.strategies.counterpoise.cheap_points import extra_counts
+from app.optimizer.strategies.counterpoise.directions import directions
+from app.optimizer.strategies.counterpoise.extras import extra_points
+from app.optimizer.strategies.counterpoise.gain import normal_draws
+from app.optimizer.strategies.counterpoise.model import Fit, fit_kriging
+from app.optimizer.strategies.counterpoise.objective_models import fit_objectives
+from app.optimizer.strategies.counterpoise.promotion import choose_full_samples
+from app.optimizer.strategies.counterpoise.report import make_proposal
+from app.optimizer.strategies.counterpoise.search import evolve
+from app.optimizer.strategies.counterpoise.settings import CounterpoiseSettings
+
+
+def propose_by_promotion(
+    problem: Problem,
+    snapshot: Snapshot,
+    settings: CounterpoiseSettings,
+    rng: np.random.Generator,
+    fit: Fit = fit_kriging,
+) -> Proposal:
+    """What to evaluate next: a pure function of its arguments and of the generator's state."""
+    snapshot, pool_order = in_canonical_order(snapshot)
+    models = fit_objectives(problem, snapshot, settings, rng, fit)
+    archive = gather(problem, snapshot, models, settings, rng)
+    W = directions(problem.m, settings)  # (K, m)
+    draws = normal_draws(settings.samples, problem.m, rng)  # (S, m)
+    context = StepContext(problem, settings, archive, W, draws)
+
+    population = search(context, rng)  # (N, d)
+    found = archive.predict(population[is_new(population, archive.known)])
+    full = choose_full_samples(context, found, snapshot.batch, rng)
+    counts = extra_counts(problem, snapshot.batch, full.missing_evaluations(snapshot.pool))  # (m,)
+    extras, sources = extra_points(context, found, full.candidates.X, int(counts.max()), rng)
+    return make_proposal(context, snapshot, full, extras, sources, counts, pool_order, len(population))
+
+
+def search(context: StepContext, rng: np.random.Generator) -> Floats:
+    """The final population from the full samples and the newest of the pool, (N, d)."""
+    archive, variables = context.archive, context.problem.variables
+    newest = slice(context.settings.newest_pool)  # the pool is sorted by step
+    X = np.vstack([archive.X, archive.pool.X[newest]])
+    F = np.vstack([archive.F, archive.pool.mean[newest]])
+    if len(X) < SMALLEST_START:
+        more = latin(variables, SMALLEST_START - len(X), rng)
+        X, F = np.vstack([X, more]), np.vstack([F, archive.scaled_means(more)])
+    return evolve(variables, archive.scaled_means, X, F, context.W, context.settings, rng)
