@@ -20,6 +20,7 @@ from app.simulation.pools import Pool
 from benchmarks.paper import comparison, report, runner
 from benchmarks.paper import inspect_run as look_into
 from benchmarks.paper.fingerprint import fingerprint
+from benchmarks.paper.protocol import NAMES as PAPER_STRATEGIES
 from benchmarks.paper.results import Outcome, Settings, Spec
 from benchmarks.problems.catalogue import NAMES, problem
 from benchmarks.service import report as service_report
@@ -51,7 +52,7 @@ def paper(
     sizes: SizesOption = None,
     all_instances: Annotated[bool, typer.Option("--all", help="All 16 problems, m = 3, 5, 10.")] = False,
     rc: Annotated[int, typer.Option(min=1, help="Ratio of the cheap objectives; the paper has 5 and 10.")] = 5,
-    strategy: Annotated[str, typer.Option(help=", ".join(STRATEGIES))] = "sbp-bo",
+    strategy: Annotated[str, typer.Option(help=", ".join(PAPER_STRATEGIES))] = "sbp-bo",
     seeds: Annotated[str, typer.Option(help="Such as 0-4 or 0,2,7.")] = "0-4",
     budget: Annotated[int, typer.Option(min=1, help="Full samples.")] = 300,
     scaling: ScalingOption = "paper",
@@ -69,7 +70,7 @@ def paper(
         raise typer.BadParameter("name either --problem or --all, not both", param_hint="--all")
     names = list(NAMES) if all_instances else _known(problems, NAMES, "--problem")
     settings = Settings(scaling, lattice, keep_extra)
-    _known([strategy], tuple(STRATEGIES), "--strategy")
+    _known([strategy], PAPER_STRATEGIES, "--strategy")
     specs = [
         Spec(name, m, rc, strategy, seed, settings, budget)
         for name in names

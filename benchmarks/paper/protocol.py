@@ -3,6 +3,7 @@
 D = (X, F) full samples · D_j^c' what the stream of cheap objective j found · FE = len(X)
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from statistics import median
 from time import process_time
@@ -21,6 +22,7 @@ from app.optimizer.search.design import initial_design
 from app.optimizer.search.genetic_algorithm import next_generation
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.strategies.strategy import STRATEGIES, Strategy
+from benchmarks.paper.counterpoise_run import optimise_by_promotion
 from benchmarks.paper.results import Outcome, Settings, Spec
 from benchmarks.problems.catalogue import Instance, problem
 from counterpoise.wire.codes import StepKind
@@ -30,16 +32,38 @@ BATCH = 3  # u
 # The runs on file were made with stream j seeded as the service seeds that of objective j - 1. Without this shift every
 # stream, and so every result, is another one.
 STREAM_SHIFT = -1
+# Runs one strategy: instance, r_c, seed and budget -> values of all full samples (budget, m), CPU time of every step.
+# r_j * budget evaluations of objective j are allowed; `evaluations.Evaluations` counts them.
+Driver = Callable[[Instance, int, int, int], tuple[Array, list[float]]]
+DRIVERS: dict[str, Driver] = {"counterpoise": optimise_by_promotion}
+NAMES = (*STRATEGIES, *DRIVERS)
 
 
 def run(spec: Spec, code: str = "") -> Outcome:
     instance = problem(spec.problem, spec.m)
     before = process_time()
-    F, seconds = optimise(instance, spec.rc, choose(spec.strategy, spec.settings), spec.seed, spec.budget)
+    F, seconds = driver(spec)(instance, spec.rc, spec.seed, spec.budget)
     cpu_s = process_time() - before
     first, rest = sum(seconds[:1]), seconds[1:]
     usual, longest = (median(rest), round(max(rest), 4)) if rest else (0.0, None)
-    return Outcome(spec, instance.igd_plus(F), round(cpu_s, 3), round(first, 4), round(usual, 4), code, longest)
+    return Outcome(
+        spec=spec,
+        igd_plus=instance.igd_plus(F),
+        cpu_s=round(cpu_s, 3),
+        first_step_s=round(first, 4),
+        step_s=round(usual, 4),
+        code=code,
+        longest_step_s=longest,
+        hypervolume=round(instance.hypervolume(F), 6),
+    )
+
+
+def driver(spec: Spec) -> Driver:
+    """What runs the strategy of this spec: a driver of its own, or the steps of [SBP-BO]."""
+    if spec.strategy in DRIVERS:
+        return DRIVERS[spec.strategy]
+    strategy = choose(spec.strategy, spec.settings)
+    return lambda instance, rc, seed, budget: optimise(instance, rc, strategy, seed, budget)
 
 
 def choose(name: str, settings: Settings) -> Strategy:

@@ -43,6 +43,7 @@ class Outcome:
     step_s: float  # median of the others
     code: str = ""  # fingerprint of the sources that made it
     longest_step_s: float | None = None  # of the others; runs on file from before it was recorded have none
+    hypervolume: float | None = None  # share of the reference front's; runs from before it was recorded have none
 
 
 def read(file: Path) -> dict[Spec, Outcome]:

@@ -16,6 +16,8 @@ from benchmarks.problems.wfg import WFG
 Array = NDArray[np.float64]
 EVALUATE: dict[str, Callable[[Array, int], Array]] = {**DTLZ, **WFG}
 NAMES = tuple(EVALUATE)
+CORNER = 1.1  # reference point of the hypervolume, where the front spans [0, 1]
+DIRECTIONS = 2**14  # of the approximate hypervolume; its method is deterministic
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,20 @@ class Instance:
         """IGD+ of the nondominated subset of F (n, m)."""
         front = F[moocore.is_nondominated(F, keep_weakly=True)]
         return float(moocore.igd_plus(front, ref=reference_front(self.name, self.m)))
+
+    def hypervolume(self, F: Array) -> float:
+        """Hypervolume of F (n, m) as a share of the reference front's; the front spans [0, 1], the corner is at 1.1."""
+        reference = reference_front(self.name, self.m)
+        low, high = reference.min(axis=0), reference.max(axis=0)
+        return _hypervolume((F - low) / (high - low)) / _hypervolume((reference - low) / (high - low))
+
+
+def _hypervolume(F: Array) -> float:
+    corner = np.full(F.shape[1], CORNER)
+    inside = F[(corner > F).all(axis=1)]
+    if len(inside) == 0:
+        return 0.0
+    return float(moocore.hv_approx(inside, ref=corner, nsamples=DIRECTIONS))
 
 
 def problem(name: str, m: int) -> Instance:

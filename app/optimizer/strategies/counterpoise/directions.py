@@ -38,9 +38,23 @@ def pbi_worth(F: Floats, W: Floats, settings: CounterpoiseSettings) -> Floats:
     return np.asarray(-(along + settings.pbi_penalty * np.sqrt(across)))
 
 
+def corner_worth(F: Floats) -> Floats:
+    """Minus the length of F without objective i, for each i: (m, N).
+
+    The winner is where the front ends in objective i, however far that is beyond the range seen so far: rays and PBI
+    hardly go beyond 1.1 of it.
+    """
+    squares = (F * F).T  # (m, N)
+    others = np.maximum(squares.sum(axis=0) - squares, 0.0)
+    return np.asarray(-np.sqrt(others))
+
+
 def worths(F: Floats, W: Floats, settings: CounterpoiseSettings) -> Floats:
-    """Both worths one below the other, (2K, N)."""
-    return np.vstack([ray_worth(F, W, settings), pbi_worth(F, W, settings)])
+    """All worths one below the other, (2K, N), or (2K + m, N) with corners."""
+    found = [ray_worth(F, W, settings), pbi_worth(F, W, settings)]
+    if settings.corners and F.shape[1] > 1:
+        found.append(corner_worth(F))
+    return np.vstack(found)
 
 
 def winners(worth: Floats, count: int) -> Ints:

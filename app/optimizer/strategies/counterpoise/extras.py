@@ -12,16 +12,15 @@ import numpy as np
 
 from app.optimizer.arrays import Floats, Ints
 from app.optimizer.proposal.records import Source
-from app.optimizer.search.design import filling
+from app.optimizer.search.design import filling, latin
 from app.optimizer.search.novelty import is_new, take_new
-from app.optimizer.strategies.counterpoise.archive import StepContext
+from app.optimizer.strategies.counterpoise.archive import SMALLEST_START, StepContext
 from app.optimizer.strategies.counterpoise.candidates import Candidates
 from app.optimizer.strategies.counterpoise.gain import (
     candidate_distances,
     choose_targets,
     current_distance,
     greedy,
-    target_count,
 )
 from app.optimizer.strategies.counterpoise.promotion import most_uncertain
 from app.optimizer.strategies.counterpoise.scale import nondominated
@@ -43,10 +42,11 @@ def extra_points(
     X, F = np.vstack([archive.X, archive.pool.X]), np.vstack([archive.F, archive.pool.mean])
     front = nondominated(F)
     brood_size = settings.children_per_extra * max(evolved_count(count, settings.evolved_share), 1)
-    brood = children(variables, X[front], brood_size, settings, rng)
+    parents = X[front] if front.any() else latin(variables, SMALLEST_START, rng)
+    brood = children(variables, parents, brood_size, settings, rng)
     evolved = archive.predict(brood[is_new(brood, np.vstack([known, found.X]))])
     means = np.vstack([F[front], found.mean, evolved.mean])
-    Z = choose_targets(means, target_count(means.shape[1], settings), rng)
+    Z = choose_targets(means, context.W, settings, rng)
     by_search, by_children = choose_extras(found, evolved, F[front], Z, context.draws, count, settings.evolved_share)
 
     def sources() -> Iterator[tuple[Source, Floats]]:

@@ -17,6 +17,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from app.optimizer.arrays import Floats, Ints
+from app.optimizer.strategies.counterpoise.directions import winners, worths
 from app.optimizer.strategies.counterpoise.scale import nondominated
 from app.optimizer.strategies.counterpoise.settings import CounterpoiseSettings
 
@@ -38,9 +39,12 @@ def normal_draws(count: int, m: int, rng: np.random.Generator) -> Floats:
     return np.asarray(ndtri(np.clip(U, 1e-9, 1.0 - 1e-9)))
 
 
-def choose_targets(F: Floats, most: int, rng: np.random.Generator) -> Floats:
-    """Z: the nondominated rows of F (n, m), each once, at most `most` of them at random."""
+def choose_targets(F: Floats, W: Floats, settings: CounterpoiseSettings, rng: np.random.Generator) -> Floats:
+    """Z: nondominated rows of F (n, m), each once; those that win a direction, so that no region has most of them."""
     Z = np.unique(F[nondominated(F)], axis=0)
+    if settings.targets_win:
+        Z = Z[winners(worths(Z, W, settings), 1)]
+    most = target_count(F.shape[1], settings)
     if len(Z) <= most:
         return Z
     return Z[np.sort(rng.choice(len(Z), most, replace=False))]

@@ -22,7 +22,6 @@ from app.optimizer.strategies.counterpoise.gain import (
     choose_targets,
     current_distance,
     greedy,
-    target_count,
 )
 
 
@@ -56,7 +55,7 @@ def choose_full_samples(context: StepContext, found: Candidates, batch: int, rng
     rows = promising(archive.pool, archive.A, context.W, settings, rng)
     candidates = join(archive.pool.rows(rows), found)
     means = np.vstack([candidates.mean, archive.A])
-    Z = choose_targets(means, target_count(means.shape[1], settings), rng)
+    Z = choose_targets(means, context.W, settings, rng)
     rows, gains = choose_by_gain(candidates, archive.A, Z, context.draws, batch)
     chosen = _fill_up(context, candidates.rows(rows), batch, rng)
     gains = np.append(gains, np.full(len(chosen) - len(gains), np.nan))

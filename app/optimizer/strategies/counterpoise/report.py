@@ -28,13 +28,13 @@ def make_proposal(
     chosen = join(snapshot.pool.rows(full.promoted), new_samples(full.fresh, context.problem.m, snapshot.step))
     promoted = pool_order[full.promoted]
     cheap = share(extras, counts)
-    full_sources: tuple[Source, ...] = ("population",) * len(full.fresh)
+    full_sources: list[Source] = ["population"] * len(full.fresh)
     diagnostics = Diagnostics(
         models=models.reports,
         alpha=0.0,
         sbp=(),
         population=population,
-        full_sources=full_sources,
+        full_sources=tuple(full_sources),
         cheap_sources=tuple(sources[: len(points)] for points in cheap),
         full_samples=_full_reports(models, chosen, full.gains, promoted),
         co_models=models.co_reports,
