@@ -27,7 +27,7 @@ def test_a_constant_objective_is_zero_on_the_scale() -> None:
 def test_one_objective_is_scaled_by_the_data() -> None:
     F = np.array([[5.0], [2.0], [12.0]])
     scale = front_scale(F, smallest_range=0.05)
-    assert (scale.low, scale.size) == (2.0, 10.0)
+    assert_allclose([scale.low, scale.size], [[2.0], [10.0]])
 
 
 def test_nondominated_keeps_equal_rows() -> None:

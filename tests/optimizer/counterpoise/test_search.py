@@ -72,7 +72,7 @@ def test_one_objective_is_minimised(make_problem: MakeProblem) -> None:
     problem = make_problem(3, ratios=(1.0,))
 
     def predict(X: Floats) -> Floats:
-        return ((X - 0.3) ** 2).sum(axis=1, keepdims=True)
+        return np.asarray(((X - 0.3) ** 2).sum(axis=1, keepdims=True))
 
     X = RNG(0).random((20, 3))
     found = evolve(problem.variables, predict, X, predict(X), directions(1, DEFAULTS), DEFAULTS, RNG(1))
