@@ -11,16 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.optimizer.problem import Problem
-from app.optimizer.proposal.records import Proposal
+from app.optimizer.proposal.proposal import Proposal
+from app.optimizer.random_streams import NO_OBJECTIVE, generator
 from app.optimizer.samples import Samples, join
 from app.optimizer.search.design import initial_design
 from app.optimizer.snapshot import Data, Forecasts, Snapshot
 from app.optimizer.strategies.counterpoise.cheap_points import initial_points
 from app.optimizer.strategies.counterpoise.settings import DEFAULTS, CounterpoiseSettings
 from app.optimizer.strategies.counterpoise.step import propose_by_promotion
-from app.simulation.steps import DESIGN, SEARCH, STREAM, generator
 from benchmarks.paper.evaluations import Evaluations
 from benchmarks.problems.catalogue import Instance
+from counterpoise.wire.codes import StepKind
 
 Array = NDArray[np.float64]
 BATCH = 3  # u
@@ -35,7 +36,7 @@ def optimise_by_promotion(
     snapshot = begin(declared, evaluations, min(instance.n, budget), seed, budget)
     seconds = []
     while len(snapshot.X) < budget:
-        rng = generator(seed, SEARCH, 0, snapshot.step)
+        rng = generator(seed, StepKind.SEARCH, NO_OBJECTIVE, snapshot.step)
         before = process_time()
         proposal = propose_by_promotion(declared, snapshot, settings, rng)
         seconds.append(process_time() - before)
@@ -47,8 +48,8 @@ def optimise_by_promotion(
 
 def begin(declared: Problem, evaluations: Evaluations, n: int, seed: int, budget: int) -> Snapshot:
     """The snapshot after the initial phase."""
-    X = initial_design(declared, n, generator(seed, DESIGN, 0, 0))
-    points = initial_points(declared, len(X), X, generator(seed, STREAM, 0, 0))
+    X = initial_design(declared, n, generator(seed, StepKind.INITIAL, NO_OBJECTIVE, 0))
+    points = initial_points(declared, len(X), X, generator(seed, StepKind.STREAM, NO_OBJECTIVE, 0))
     F = evaluations.all(X)
     pool = evaluate_cheap(evaluations, points, step=0)
     batch = min(BATCH, budget - len(X))
@@ -83,7 +84,6 @@ def tell(evaluations: Evaluations, snapshot: Snapshot, proposal: Proposal) -> Sn
     new = np.vstack([promoted, evaluations.all(proposal.full)])
     left = np.setdiff1d(np.arange(len(snapshot.pool)), proposal.promoted)
     extras = evaluate_cheap(evaluations, proposal.cheap, snapshot.step)
-    diagnostics = proposal.diagnostics
     after = replace(
         snapshot,
         step=snapshot.step + 1,
@@ -91,8 +91,8 @@ def tell(evaluations: Evaluations, snapshot: Snapshot, proposal: Proposal) -> Sn
         batch=min(BATCH, snapshot.budget - len(X)),
         X=X,
         F=np.vstack([snapshot.F, new]),
-        theta=tuple(None if model is None else np.array(model.theta) for model in diagnostics.models),
-        co_theta=tuple(None if model is None else np.array(model.theta) for model in diagnostics.co_models),
+        theta=proposal.theta,
+        co_theta=proposal.co_theta,
         forecasts=forecasts(snapshot, proposal, new),
     )
     return with_cheap_values(after, join(snapshot.pool.rows(left), extras))

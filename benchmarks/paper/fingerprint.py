@@ -5,7 +5,8 @@ import hashlib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("app/optimizer", "benchmarks/problems", "benchmarks/paper/protocol.py")
+PROTOCOL = ("protocol.py", "evaluations.py", "counterpoise_run.py")
+SOURCES = ("app/optimizer", "benchmarks/problems", *(f"benchmarks/paper/{name}" for name in PROTOCOL))
 
 
 def fingerprint(root: Path = ROOT) -> str:

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.paper.fingerprint import ROOT, SOURCES, fingerprint
+from benchmarks.paper.fingerprint import PROTOCOL, ROOT, SOURCES, fingerprint
 
 
 @pytest.fixture(name="root")
 def _root(tmp_path: Path) -> Path:
-    for name in ("app/optimizer/search/rvea.py", "benchmarks/problems/dtlz.py", "benchmarks/paper/protocol.py"):
+    protocol = [f"benchmarks/paper/{name}" for name in PROTOCOL]
+    for name in ("app/optimizer/search/rvea.py", "benchmarks/problems/dtlz.py", *protocol):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     return tmp_path

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from app.optimizer.arrays import Floats
 from app.optimizer.problem import Problem
-from app.optimizer.proposal.records import Proposal
+from app.optimizer.proposal.proposal import Proposal
 from app.optimizer.samples import Samples
 from app.optimizer.search.design import initial_design
 from app.optimizer.search.novelty import is_new

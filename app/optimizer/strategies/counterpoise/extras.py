@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from app.optimizer.arrays import Floats, Ints
-from app.optimizer.proposal.records import Source
+from app.optimizer.proposal.proposal import Source
 from app.optimizer.search.design import filling, latin
 from app.optimizer.search.novelty import is_new, take_new
 from app.optimizer.strategies.counterpoise.archive import SMALLEST_START, StepContext

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.fitting import spread_over_values
+from app.optimizer.models.fit_task import spread_over_values
 from app.optimizer.models.kriging import Kriging
 from app.optimizer.snapshot import Data
 

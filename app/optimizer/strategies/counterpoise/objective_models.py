@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.optimizer.arrays import Bools, Floats, Ints
-from app.optimizer.models.fit_models import report
 from app.optimizer.models.kriging import Kriging
+from app.optimizer.models.model_report import ModelReport, report_on
 from app.optimizer.problem import Problem
-from app.optimizer.proposal.records import CoModelReport, ModelReport
+from app.optimizer.proposal.full_sample_report import CoModelReport
 from app.optimizer.samples import Samples
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.strategies.counterpoise.co_model import CoModel, earned, errors
@@ -95,7 +95,7 @@ def fit_objectives(
         data = training_data(snapshot, rows, i, settings.model_rows)
         fitted = fit(data, snapshot.theta[i], snapshot.pending[i], settings.tuned_rows) if len(data) else None
         plain.append(Constant() if fitted is None else fitted)
-        reports.append(report(fitted, None))
+        reports.append(report_on(fitted, None))
     co_models: list[CoModel | None] = []
     co_reports: list[CoModelReport | None] = []
     for i in range(problem.m):

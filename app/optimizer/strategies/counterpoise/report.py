@@ -3,11 +3,15 @@
 import numpy as np
 
 from app.optimizer.arrays import Floats, Ints
+from app.optimizer.models.fit_models import Models
+from app.optimizer.models.kriging import Kriging
+from app.optimizer.models.surrogate import Surrogate
 from app.optimizer.problem import Problem
-from app.optimizer.proposal.records import Diagnostics, FullSampleReport, Proposal, Source
+from app.optimizer.proposal.full_sample_report import FullSampleReport
+from app.optimizer.proposal.proposal import Diagnostics, Proposal, Source
 from app.optimizer.samples import Samples, join, new_samples
 from app.optimizer.snapshot import Snapshot
-from app.optimizer.strategies.counterpoise.archive import StepContext
+from app.optimizer.strategies.counterpoise.archive import Archive, StepContext
 from app.optimizer.strategies.counterpoise.cheap_points import share
 from app.optimizer.strategies.counterpoise.objective_models import ObjectiveModels, complete_samples
 from app.optimizer.strategies.counterpoise.promotion import FullChoice
@@ -21,7 +25,7 @@ def make_proposal(
     sources: tuple[Source, ...],
     counts: Ints,
     pool_order: Ints,
-    population: int,
+    population: Floats,
 ) -> Proposal:
     """`counts` (m,): extras of each objective; `pool_order`: the caller's rows of the sorted pool."""
     models = context.archive.models
@@ -33,14 +37,29 @@ def make_proposal(
         models=models.reports,
         alpha=0.0,
         sbp=(),
-        population=population,
+        population=len(population),
         full_sources=tuple(full_sources),
         cheap_sources=tuple(sources[: len(points)] for points in cheap),
         full_samples=_full_reports(models, chosen, full.gains, promoted),
         co_models=models.co_reports,
     )
     shortfall = _shortfall(context.problem, snapshot.batch, len(chosen), counts, len(extras))
-    return Proposal(full.fresh, cheap, diagnostics, shortfall, promoted)
+    return Proposal(
+        full=full.fresh,
+        cheap=cheap,
+        diagnostics=diagnostics,
+        models=_as_models(context.archive, snapshot),
+        population=population,
+        shortfall=shortfall,
+        promoted=promoted,
+    )
+
+
+def _as_models(archive: Archive, snapshot: Snapshot) -> Models:
+    """The plain models in the record that other strategies return."""
+    surrogates = [Surrogate(model if isinstance(model, Kriging) else None) for model in archive.models.plain]
+    scale = archive.scale
+    return Models(snapshot.X, snapshot.F, scale.low, scale.size, tuple(surrogates), archive.models.reports)
 
 
 def _full_reports(

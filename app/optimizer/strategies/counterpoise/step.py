@@ -11,7 +11,7 @@ import numpy as np
 
 from app.optimizer.arrays import Floats
 from app.optimizer.problem import Problem
-from app.optimizer.proposal.records import Proposal
+from app.optimizer.proposal.proposal import Proposal
 from app.optimizer.search.design import latin
 from app.optimizer.search.novelty import is_new
 from app.optimizer.snapshot import Snapshot
@@ -48,7 +48,7 @@ def propose_by_promotion(
     full = choose_full_samples(context, found, snapshot.batch, rng)
     counts = extra_counts(problem, snapshot.batch, full.missing_evaluations(snapshot.pool))  # (m,)
     extras, sources = extra_points(context, found, full.candidates.X, int(counts.max()), rng)
-    return make_proposal(context, snapshot, full, extras, sources, counts, pool_order, len(population))
+    return make_proposal(context, snapshot, full, extras, sources, counts, pool_order, population)
 
 
 def search(context: StepContext, rng: np.random.Generator) -> Floats:
