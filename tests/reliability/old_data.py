@@ -8,14 +8,14 @@ from alembic import command
 from app.store.database import Database
 from app.store.tables import metadata
 from app.store.upgrade import migration_config
-from tests.store.test_old_data import OLD, _fill, rows_of
+from tests.store.test_old_data import OLD, fill, rows_of
 
 FIRST = "0001"
 
 
 def write_as_the_first_version(database: Database) -> None:
     database.migrate(lambda connection: command.upgrade(migration_config(connection), FIRST))
-    database.write(_fill)
+    database.write(fill)
 
 
 def as_the_first_version_wrote_it(database: Database) -> bool:

@@ -1,4 +1,8 @@
-"""A database that the first version wrote, its studies in every state: it upgrades, and every study goes on."""
+"""A database that the first version wrote, its studies in every state: it upgrades, and every study goes on.
+
+`written_by_0001.json` was written by `tests/store/eventful.py` of commit b1d9b53, run with the code of commit ee1d5c7,
+the last one whose newest migration is 0001.
+"""
 
 import json
 from collections.abc import Iterator
@@ -21,8 +25,26 @@ from app.store.tables import attempts, metadata, sample_values
 from app.store.upgrade import drift, head, migration_config, upgrade
 from counterpoise.wire.work import Tell
 from tests.service.lab import Lab
-from tests.store.eventful import RICH, SMALL
 
+SMALL: dict[str, Any] = {
+    "budget": 8,
+    "batch_size": 2,
+    "generations": 3,
+    "objectives": [{"name": "mass", "evaluation_time_s": 1.0}, {"name": "crash", "evaluation_time_s": 3.0}],
+}
+# All that a study could declare then: a log scale, integers, two values of one run, a maximised objective.
+RICH: dict[str, Any] = {
+    **SMALL,
+    "variables": [
+        {"name": "a", "low": 0.01, "high": 1.0, "scale": "log"},
+        {"name": "b", "type": "int", "low": 0, "high": 12},
+    ],
+    "objectives": [
+        {"name": "mass", "evaluation_time_s": 1.0},
+        {"name": "crash", "evaluation_time_s": 3.0, "unit": "N", "lease_s": 120, "timeout_s": 3600},
+        {"name": "lift", "direction": "maximize", "same_run_as": "crash"},
+    ],
+}
 FILE = json.loads(Path(__file__).with_name("written_by_0001.json").read_text())
 VERSIONS = FILE.pop("versions")
 Rows = list[dict[str, Any]]
@@ -38,13 +60,13 @@ def upgraded(empty_url: str) -> Iterator[Database]:
     """The database of the first version, after its upgrade."""
     database = Database(empty_url)
     database.migrate(lambda connection: command.upgrade(migration_config(connection), "0001"))
-    database.write(_fill)
+    database.write(fill)
     assert upgrade(database) == ("0001", head())
     yield database
     database.close()
 
 
-def _fill(connection: Connection) -> None:
+def fill(connection: Connection) -> None:
     tables = MetaData()
     tables.reflect(connection)
     for name, rows in OLD.items():

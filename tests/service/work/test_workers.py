@@ -18,8 +18,8 @@ from app.store.database import Database
 from app.store.tables import attempts, samples, workers
 from counterpoise.wire.views import WorkerView
 from counterpoise.wire.work import Ask, Failure, Tell
+from tests.service.files.test_import_evaluations import bring
 from tests.service.lab import Lab
-from tests.service.test_importing import bring
 
 
 @pytest.fixture

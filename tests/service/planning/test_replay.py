@@ -10,8 +10,8 @@ from app.service.planning.replay import Replayed, replay
 from app.service.studies.lifecycle import extend, resume, retry, stop
 from app.store.database import Database
 from app.store.tables import jobs, samples, steps
+from tests.service.files.test_import_evaluations import bring, complete, row
 from tests.service.lab import Lab
-from tests.service.test_importing import bring, complete, row
 
 SMALL: dict[str, Any] = {
     "budget": 8,
