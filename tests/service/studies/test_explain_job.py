@@ -105,7 +105,7 @@ def test_a_job_that_is_held(lab: Lab) -> None:
     assert why[1] == f"its lease runs until {iso(row['expires_at'])}, and longer with every heartbeat"
     assert why[2].startswith("heartbeats extend it until ")
     lab.database.write(lambda c: c.execute(update(jobs).where(jobs.c.id == job.job).values(expires_at=1000.0)))
-    assert story(lab, job).why[1].startswith("its lease ran out at 1970-01-01T00:16:40.000Z; unless it speaks")
+    assert story(lab, job).why[1].startswith("its lease expired at 1970-01-01T00:16:40.000Z; without a heartbeat")
 
 
 def test_a_job_that_is_done_in_time_late_or_without_a_worker(lab: Lab) -> None:

@@ -183,7 +183,7 @@ def test_a_thousand_wrong_names_give_a_short_answer(lab: Lab, database: Database
     assert answer.reason == "all_leased"
     assert (answer.detail or "").count("There is no study") == 3
     assert "There are no jobs for 996 more of the studies either" in (answer.detail or "")
-    assert "Nor are there jobs for 996 more of the objectives" in (answer.detail or "")
+    assert "There are no jobs for 996 more of the objectives either" in (answer.detail or "")
 
 
 def test_nobody_waits_for_the_running_jobs_of_a_stopped_study(lab: Lab, database: Database) -> None:
