@@ -69,7 +69,8 @@ class Normal:
 LENGTH_BOUNDS = (float(np.log(0.01)), float(np.log(200.0)))
 WEIGHT_BOUNDS = (-9.0, 7.0)
 WARP = Normal(0.0, 1.2, -3.0, 3.0, 0.0)
-ETA = Normal(-6.0 * LN10, LN10, -8.0 * LN10, float(np.log(0.3)), -6.0 * LN10)
+# Starts at 1e-3, not at the mean of its prior: from 1e-6 noisy values end in short length-scales without noise.
+ETA = Normal(-6.0 * LN10, LN10, -8.0 * LN10, float(np.log(0.3)), -3.0 * LN10)
 
 LENGTH = {
     # Short length-scales as a start: from long ones the fit often ends in a smooth trend with noise.

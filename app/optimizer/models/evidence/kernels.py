@@ -4,8 +4,7 @@ Notation:
     e       correlation along one coordinate, a function of the scaled distance r >= 0
             A, C: (1 + r + r^2 / 3) exp(-r), r = sqrt(5) |u - u'| / l      B: exp(-r^2 / 2), r = |u - u'| / l
     u       the coordinate: x itself, for C warped
-    share   b / (1 + b)
-    factor  (1 + b e) / (1 + b) = 1 - share + share e
+    share   b / (1 + b); (1 + b e) / (1 + b) = 1 - share + share e
     slope   -de/dr
     decay   exp(-r) of A and C. exp(-|z - z'|) is the smaller of exp(z') / exp(z) and its reciprocal: with exp of each
             coordinate's n numbers, no exponential per pair is needed; numpy's takes half of the time otherwise.
@@ -55,9 +54,10 @@ def write_matern(r: Floats, decay: Floats, e: Floats, slope: Floats | None) -> N
 
 
 def write_gaussian(squares: Floats, factor: float, e: Floats) -> None:
-    """exp(-r^2 / 2) where r^2 / 2 = squares * factor."""
+    """exp(-r^2 / 2) where r^2 / 2 = squares * factor, with squares of distances in the unit cube."""
     np.multiply(squares, -factor, out=e)
-    np.maximum(e, LOWEST_EXPONENT, out=e)
+    if -factor < LOWEST_EXPONENT:  # then some exponents can be below it
+        np.maximum(e, LOWEST_EXPONENT, out=e)
     np.exp(e, out=e)
 
 
@@ -79,7 +79,9 @@ def _multiply_factors(structure: Structure, at: Coordinates, Z: Floats, new: Flo
     for k in range(len(Z)):
         np.subtract(new[k][:, None], Z[k][None, :], out=r)
         if structure is Structure.GAUSSIAN:
-            write_gaussian(np.multiply(r, r, out=r), 0.5, factor)
+            np.multiply(r, r, out=r)
+            np.minimum(r, -2.0 * LOWEST_EXPONENT, out=r)
+            write_gaussian(r, 0.5, factor)
         else:
             np.abs(r, out=r)
             np.multiply(np.exp(-new[k])[:, None], np.exp(Z[k])[None, :], out=decay)

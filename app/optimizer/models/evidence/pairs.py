@@ -2,7 +2,8 @@
 
 Notation (q = n (n - 1) / 2 pairs i > j, column by column):
     rows, columns (q,)       i and j of each pair
-    factors, slopes (d, q)   of the last evaluation; what a slope is, each structure defines for itself
+    factors (d, q)           1 / b + e of the last evaluation: K is their product times that of the shares
+    slopes (d, q)            of the last evaluation; what a slope is, each structure defines for itself
     share (d,)               b / (1 + b)
     M (q,)                   W * K with W = dNLL / dK
     T (q,)                   M / factor of one coordinate, then T * slope
@@ -16,6 +17,8 @@ from app.optimizer.arrays import Floats
 from app.optimizer.models.evidence.hyperparameters import Coordinates, Structure
 from app.optimizer.models.evidence.kernels import scale, scaled_coordinates, write_decay, write_gaussian, write_matern
 from app.optimizer.models.evidence.warping import warp_derivatives
+
+TOGETHER = 32  # coordinates whose shares are multiplied at once: the product of more could underflow
 
 Gradient = tuple[Floats, ...]  # (d,) each
 
@@ -47,17 +50,16 @@ class Pairs(ABC):
         share = at.weights / (1.0 + at.weights)
         self.K.fill(1.0)
         for k in range(len(share)):
-            factor = self.factors[k]
-            self._correlate(k)
-            factor *= share[k]
-            factor += 1.0 - share[k]
-            self.K *= factor
+            if k % TOGETHER == 0:
+                self.K *= np.prod(share[k : k + TOGETHER])
+            self._write(k, float(1.0 / at.weights[k]))
+            self.K *= self.factors[k]
         return self.K
 
     def gradient(self, M: Floats) -> Gradient:
         """Sums of W dK over the pairs, by the logarithms of l, b and, if the structure has them, a and c.
 
-        dK / d ln b = K (1 - share) (1 - 1 / factor);  dK / d ln l = K share / factor * de / d ln l.
+        dK / d ln b = K (1 - share) (1 - 1 / (share factor));  dK / d ln l = K / factor * de / d ln l.
         """
         share = self.at.weights / (1.0 + self.at.weights)
         sums = np.empty(len(share))  # of T
@@ -66,20 +68,20 @@ class Pairs(ABC):
             sums[k] = self.T.sum()
             self.T *= self.slopes[k]
             self._reduce(k)
-        weights = (1.0 - share) * (M.sum() - sums)
-        lengths, *warps = self._chain(share)
+        weights = (1.0 - share) * (M.sum() - sums / share)
+        lengths, *warps = self._chain()
         return (lengths, weights, *warps)
 
     @abstractmethod
-    def _correlate(self, k: int) -> None:
-        """Write e of coordinate k into `factors`, and its slopes."""
+    def _write(self, k: int, rest: float) -> None:
+        """Write factors and slopes of coordinate k; rest is 1 / b."""
 
     @abstractmethod
     def _reduce(self, k: int) -> None:
         """Keep the sums of T * slope that `_chain` needs."""
 
     @abstractmethod
-    def _chain(self, share: Floats) -> Gradient:
+    def _chain(self) -> Gradient:
         """The derivatives by all but b."""
 
 
@@ -91,15 +93,15 @@ class GaussianPairs(Pairs):
         self.squares = distances(X) ** 2  # (d, q)
         self.sums = np.empty(X.shape[1])  # of T * slope * squares
 
-    def _correlate(self, k: int) -> None:
+    def _write(self, k: int, rest: float) -> None:
         write_gaussian(self.squares[k], 0.5 * self.scales[k] ** 2, self.slopes[k])
-        self.factors[k] = self.slopes[k]
+        np.add(self.slopes[k], rest, out=self.factors[k])
 
     def _reduce(self, k: int) -> None:
         self.sums[k] = self.T @ self.squares[k]
 
-    def _chain(self, share: Floats) -> Gradient:
-        return (share * self.scales**2 * self.sums,)
+    def _chain(self) -> Gradient:
+        return (self.scales**2 * self.sums,)
 
 
 class MaternPairs(Pairs):
@@ -110,16 +112,17 @@ class MaternPairs(Pairs):
         self.distances = distances(X)  # (d, q)
         self.sums = np.empty(X.shape[1])  # of T * slope * distance
 
-    def _correlate(self, k: int) -> None:
+    def _write(self, k: int, rest: float) -> None:
         r = np.multiply(self.distances[k], self.scales[k], out=self.T)
         decay = write_decay(self.Z[k], self.rows, self.columns, self.factors[k], self.spare)
         write_matern(r, decay, self.factors[k], self.slopes[k])
+        self.factors[k] += rest
 
     def _reduce(self, k: int) -> None:
         self.sums[k] = self.T @ self.distances[k]
 
-    def _chain(self, share: Floats) -> Gradient:
-        return (share * self.scales * self.sums / 3.0,)
+    def _chain(self) -> Gradient:
+        return (self.scales * self.sums / 3.0,)
 
 
 class WarpedPairs(Pairs):
@@ -136,13 +139,14 @@ class WarpedPairs(Pairs):
         self.starts = np.flatnonzero(np.diff(self.columns, prepend=-1))  # where each column begins
         self.difference = np.empty(len(self.rows))
 
-    def _correlate(self, k: int) -> None:
+    def _write(self, k: int, rest: float) -> None:
         np.take(self.Z[k], self.rows, out=self.T, mode="clip")
         np.take(self.Z[k], self.columns, out=self.difference, mode="clip")
         np.subtract(self.T, self.difference, out=self.difference)
         r = np.abs(self.difference, out=self.T)
         decay = write_decay(self.Z[k], self.rows, self.columns, self.factors[k], self.spare)
         write_matern(r, decay, self.factors[k], self.slopes[k])
+        self.factors[k] += rest
         np.copysign(self.slopes[k], self.difference, out=self.slopes[k])
 
     def _reduce(self, k: int) -> None:
@@ -150,8 +154,8 @@ class WarpedPairs(Pairs):
             self.margins[k] = np.bincount(self.rows, self.T)
             self.margins[k, :-1] -= np.add.reduceat(self.T, self.starts)
 
-    def _chain(self, share: Floats) -> Gradient:
-        by_z = -share[:, None] * self.margins / 3.0  # (d, n)
+    def _chain(self) -> Gradient:
+        by_z = self.margins / -3.0  # (d, n)
         by_u = by_z * self.scales[:, None]
         by_log_a, by_log_c = warp_derivatives(self.X, self.at.a, self.at.c)  # (n, d) each
         lengths = -np.einsum("ki,ki->k", by_z, self.Z)

@@ -58,6 +58,7 @@ class PenalisedLikelihood:
         self.membership = (numbers == groups).astype(np.float64)  # (g, d)
         self.pairs = make_pairs(structure, X)
         self.R = np.zeros((n, n), order="F")
+        self.M = np.empty(len(self.pairs.rows))
         self.flat = self.R.reshape(-1, order="F")  # a view
         self.index = self.pairs.rows + n * self.pairs.columns  # (q,) where the pairs are in `flat`
 
@@ -69,7 +70,7 @@ class PenalisedLikelihood:
         W = invert_lower(factors.L)  # L^-1, in the place of R
         W = lapack.dlauum(W, lower=1, overwrite_c=1)[0]  # R^-1 = L^-T L^-1
         W = blas.dsyr(-1.0 / factors.sigma2, factors.alpha, lower=1, a=W, overwrite_a=1)
-        M = self.flat[self.index]  # (q,)
+        M = np.take(self.flat, self.index, out=self.M, mode="clip")
         M *= K
         by_eta = 0.5 * factors.eta * float(np.trace(W))
         penalty, by_penalty = self.prior.penalty(p)
