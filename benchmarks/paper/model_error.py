@@ -26,15 +26,17 @@ from app.optimizer.arrays import Floats
 from app.optimizer.models.evidence.leave_one_out import log_normal
 from app.optimizer.models.evidence.structure_choice import Candidate, Choice, choose_model
 from app.optimizer.models.evidence.training_rows import Told
+from app.optimizer.models.fit_models import FrozenModels, Models
 from app.optimizer.problem import Problem
-from app.optimizer.propose import fit_models
+from app.optimizer.propose import propose
+from app.optimizer.random_streams import NO_OBJECTIVE, generator
 from app.optimizer.search.operators import breed
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.strategies.strategy import Strategy
-from app.simulation.steps import SEARCH, Frozen, generator, take_step
 from benchmarks.paper.protocol import begin, choose, tell
 from benchmarks.paper.results import Settings
 from benchmarks.problems.catalogue import NAMES, Instance, problem
+from counterpoise.wire.codes import StepKind
 
 MOMENTS = (1, 20, 40, 60)  # numbers of steps
 LEAD = 4  # steps for which the models by evidence follow the run before a moment
@@ -44,10 +46,10 @@ Row = dict[str, object]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moment:
-    """What the models of one step can see, and points near its nondominated set."""
+    """What the models of one step can see, today's models, and points near its nondominated set."""
 
     snapshot: Snapshot
-    frozen: Frozen
+    today: Models
     X: Floats  # (N, d)
     F: Floats  # (N, m), the truth
 
@@ -56,13 +58,14 @@ def follow(instance: Instance, strategy: Strategy, seed: int, rc: int, steps: It
     """The given steps of one run."""
     wanted = set(steps)
     declared, snapshot = begin(instance, rc, seed)
-    frozen: Frozen = ()
+    frozen: FrozenModels = ()
     while snapshot.step <= max(wanted):
-        rng = generator(seed, SEARCH, 0, snapshot.step)
+        rng = generator(seed, StepKind.SEARCH, NO_OBJECTIVE, snapshot.step)
+        proposal = propose(declared, snapshot, strategy, rng, frozen=frozen)
+        frozen = proposal.models.frozen
         if snapshot.step in wanted:
             X = near_front(declared, snapshot, np.random.default_rng([seed, snapshot.step]))
-            yield Moment(snapshot, frozen, X, instance.evaluate(X))
-        proposal, frozen = take_step(declared, snapshot, strategy, rng, frozen)
+            yield Moment(snapshot, proposal.models, X, instance.evaluate(X))
         snapshot = tell(instance, snapshot, proposal)
 
 
@@ -75,7 +78,6 @@ def near_front(declared: Problem, snapshot: Snapshot, rng: np.random.Generator) 
 
 def measure(instance: Instance, strategy: Strategy, seed: int, rc: int, moments: Sequence[int]) -> Iterator[Row]:
     """Rows of one run: for every moment, objective and kind of model."""
-    declared = instance.declare((*[float(rc)] * (instance.m - 1), 1.0))
     choices: list[Choice | None] = [None] * instance.m
     for moment in follow(instance, strategy, seed, rc, _with_lead(moments)):
         step = moment.snapshot.step
@@ -85,9 +87,7 @@ def measure(instance: Instance, strategy: Strategy, seed: int, rc: int, moments:
         if step not in moments:
             continue
         where: Row = {"problem": instance.name, "m": instance.m, "seed": seed, "step": step}
-        rng = generator(seed, SEARCH, 0, step)
-        models = fit_models(declared, moment.snapshot, strategy, rng, frozen=moment.frozen)
-        mean, variance = models.means_and_variances(moment.X)  # (N, m) each
+        mean, variance = moment.today.means_and_variances(moment.X)  # (N, m) each
         for i, candidate in enumerate(candidates):
             today = errors(moment.F[:, i], mean[:, i], variance[:, i])
             yield where | {"objective": i, "models": "today"} | today
