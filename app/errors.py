@@ -1,4 +1,4 @@
-"""Every fact the server can state as an error; `app.api.problems` maps them to HTTP in one place."""
+"""All errors that the server reports; `app.api.problems` maps them to HTTP in one place."""
 
 from collections.abc import Sequence
 
@@ -6,23 +6,23 @@ from counterpoise.wire.problems import Fault
 
 
 class CounterpoiseError(Exception):
-    """Something the caller can understand and act on; the message says what, where and what to do."""
+    """An error that the caller can act on; the message names what is wrong, where, and what to do."""
 
 
 class SettingsInvalid(CounterpoiseError):
-    """A setting has a value the server cannot start with."""
+    """The server cannot start with the value of a setting."""
 
 
 class DatabaseUnusable(CounterpoiseError):
-    """The database URL is understood, but this database cannot serve as a store."""
+    """The database cannot be reached, read or written."""
 
 
 class DatabaseBehind(CounterpoiseError):
-    """The database's schema is not the one this version works with."""
+    """The database's schema is not the one that this version needs."""
 
 
 class StateChanged(CounterpoiseError):
-    """Rows changed under a lock that should have kept them; the transaction is undone and may be repeated."""
+    """Rows changed during the operation. Its transaction is rolled back, and it may be repeated."""
 
 
 class StudyUnknown(CounterpoiseError):
@@ -30,7 +30,7 @@ class StudyUnknown(CounterpoiseError):
 
 
 class StudyExists(CounterpoiseError):
-    """The name is taken by a study with another specification."""
+    """A study with another specification has this name."""
 
 
 class StudyBusy(CounterpoiseError):
@@ -38,7 +38,7 @@ class StudyBusy(CounterpoiseError):
 
 
 class RequestRefused(CounterpoiseError):
-    """Understood, but it cannot be done in the study's present state."""
+    """The request is valid, but not possible in the study's present state."""
 
 
 class ObjectiveUnknown(CounterpoiseError):
@@ -50,7 +50,7 @@ class JobUnknown(CounterpoiseError):
 
 
 class WorkerUnknown(CounterpoiseError):
-    """No worker of this name has ever asked."""
+    """No worker of this name has ever sent an ask."""
 
 
 class LeaseUnknown(CounterpoiseError):
@@ -58,7 +58,7 @@ class LeaseUnknown(CounterpoiseError):
 
 
 class ResultConflict(CounterpoiseError):
-    """The lease has already told something else."""
+    """Another result was already reported with this lease."""
 
 
 class TellInvalid(CounterpoiseError):
@@ -66,7 +66,7 @@ class TellInvalid(CounterpoiseError):
 
 
 class ImportInvalid(CounterpoiseError):
-    """Some rows of an import cannot be taken, so none is; all faults are listed."""
+    """Some rows of an import are invalid, so that nothing is imported; all faults are listed."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self.faults = faults
@@ -75,16 +75,16 @@ class ImportInvalid(CounterpoiseError):
 
 
 class CursorInvalid(CounterpoiseError):
-    """A cursor that no page answered."""
+    """A cursor or an event id that the server never issued."""
 
 
 class TokenMissing(CounterpoiseError):
-    """The server wants a token and got none, or one that it does not know."""
+    """The request has no token, or an unknown one."""
 
 
 class RoleInsufficient(CounterpoiseError):
-    """The token is known, but not for this."""
+    """The token's role does not allow this request."""
 
 
-class PageForeign(CounterpoiseError):
-    """A web page from elsewhere speaks to a server without tokens through somebody's browser."""
+class CrossOriginRefused(CounterpoiseError):
+    """A web page of another origin sent a request to a server without tokens."""

@@ -1,7 +1,7 @@
-"""Fault points: named moments at which a test may kill this process or hold it. Otherwise they are nothing.
+"""Fault points: named places in the code at which a test can kill this process or make it wait.
 
-They are switched on by COUNTERPOISE_FAULTS, a folder that must exist when the process starts. A file `NAME.kill` in it
-kills the next process that comes to the point NAME; a file `NAME.hold` holds it there until the file is gone.
+COUNTERPOISE_FAULTS enables them. It names a folder that must exist when the process starts. A file `NAME.kill` in it
+kills the next process that reaches the point NAME; a file `NAME.hold` makes processes wait there until it is removed.
 """
 
 import os
@@ -10,23 +10,24 @@ import time
 from pathlib import Path
 
 _FOLDER = os.environ.get("COUNTERPOISE_FAULTS")
+_POLL_S = 0.005
 
 
-def _act(name: str) -> None:
+def _trigger(name: str) -> None:
     folder = Path(_FOLDER or "")
     try:
-        (folder / f"{name}.kill").rename(folder / f"{name}.killed")  # one process, however many come here
+        (folder / f"{name}.kill").rename(folder / f"{name}.killed")  # atomic: kills one process only
     except FileNotFoundError:
         pass
     else:
         os.kill(os.getpid(), signal.SIGKILL)
     while (folder / f"{name}.hold").exists():
         (folder / f"{name}.held").touch()
-        time.sleep(0.005)
+        time.sleep(_POLL_S)
 
 
-def _pass(name: str) -> None:
+def _ignore(name: str) -> None:
     pass
 
 
-point = _act if _FOLDER and Path(_FOLDER).is_dir() else _pass
+point = _trigger if _FOLDER and Path(_FOLDER).is_dir() else _ignore

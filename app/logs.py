@@ -1,4 +1,4 @@
-"""Structured logs: JSON lines for machines, coloured lines on a terminal; uvicorn's own go the same way."""
+"""Structured logs: JSON lines for programs, coloured lines on a terminal. Uvicorn logs in the same format."""
 
 import logging
 import sys
@@ -9,42 +9,50 @@ import structlog
 
 from app.settings import Settings
 
-# Local variables hold tokens and designs; they have no place in a log.
-_WITHOUT_LOCALS = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+# Local variables hold tokens and designs: they must not be logged.
+_EXCEPTIONS_AS_JSON = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
 
 
 def configure_logs(settings: Settings) -> None:
-    pretty = settings.log_format == "pretty" or (settings.log_format == "auto" and sys.stderr.isatty())
-    shared: list[Any] = [
+    level = settings.log_level.upper()
+    add_context: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    render: list[Any] = (
-        [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
-        if pretty
-        else [structlog.processors.ExceptionRenderer(_WITHOUT_LOCALS), structlog.processors.JSONRenderer()]
+    render = _renderers(settings)
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=add_context,
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render],
     )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render],
-        )
-    )
-    logging.basicConfig(handlers=[handler], level=settings.log_level.upper(), force=True)
-    logging.getLogger("alembic").setLevel("WARNING")  # "Will assume transactional DDL" helps nobody
-    # Our own lines, one for every request, take the short way: none through the standard library's records.
+    handler.setFormatter(formatter)
+    logging.basicConfig(handlers=[handler], level=level, force=True)
+    logging.getLogger("alembic").setLevel("WARNING")
+    # Our own lines, one for every request, bypass the standard library's log records, which are slower.
     structlog.configure(
-        processors=[*shared, *render],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[settings.log_level.upper()]),
-        logger_factory=structlog.WriteLoggerFactory(cast("TextIO", _Forgiving())),
+        processors=[*add_context, *render],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
+        logger_factory=structlog.WriteLoggerFactory(cast("TextIO", _StandardError())),
         cache_logger_on_first_use=False,
     )
 
 
-class _Forgiving:
-    """Standard error. A full disk or a reader that left must not end what is logged: a planner, the desk of asks."""
+def first_line(error: Exception) -> str:
+    """A one-line description for a log; the error's type if it has no message."""
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _renderers(settings: Settings) -> list[Any]:
+    is_pretty = settings.log_format == "pretty" or (settings.log_format == "auto" and sys.stderr.isatty())
+    if is_pretty:
+        return [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
+    return [structlog.processors.ExceptionRenderer(_EXCEPTIONS_AS_JSON), structlog.processors.JSONRenderer()]
+
+
+class _StandardError:
+    """Ignores write errors: a full disk or a closed pipe must not stop a planner or a server."""
 
     def write(self, line: str) -> None:
         with suppress(OSError, ValueError):

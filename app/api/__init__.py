@@ -1,1 +1,1 @@
-"""HTTP only: parse, authorise, call one service function, answer."""
+"""HTTP only: parse, authorise, call one service function, respond."""

@@ -1,4 +1,4 @@
-"""No request body may grow beyond a limit, declared or not."""
+"""Limits the size of request bodies, whether or not the request declares it."""
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,14 +14,13 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        declared = Request(scope).headers.get("Content-Length", "")
-        # What is declared may be refused early, but only what arrives is believed.
-        promised = int(declared) if declared.isdecimal() else 0
+        content_length = Request(scope).headers.get("Content-Length", "")
+        declared = int(content_length) if content_length.isdecimal() else 0
         received = 0
 
         async def receive_within_limit() -> Message:
             nonlocal received
-            if promised > self.max_bytes:
+            if declared > self.max_bytes:  # refused before it arrives
                 raise self._too_large()
             message = await receive()
             received += len(message.get("body", b""))

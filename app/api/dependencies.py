@@ -1,17 +1,16 @@
-"""What routes are given: database, settings, desks, and the page that is asked for.
+"""Parameters that several routes share.
 
-All async, though none waits: what is not is sent to a thread for every request.
+The functions are async although none of them waits: FastAPI would call a plain function in a thread.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Path, Request
 
-from app.api.batching.event_broadcaster import EventDesk
-from app.errors import CursorInvalid
+from app.api.batching.event_broadcaster import EventBroadcaster
 from app.settings import Settings
 from app.store.database import Database
+from counterpoise.wire.specification import NAME_RULE
 
 
 async def get_database(request: Request) -> Database:
@@ -24,33 +23,13 @@ async def get_settings(request: Request) -> Settings:
     return settings
 
 
-async def get_event_desk(request: Request) -> EventDesk:
-    desk: EventDesk = request.app.state.event_desk
-    return desk
+async def get_event_broadcaster(request: Request) -> EventBroadcaster:
+    broadcaster: EventBroadcaster = request.app.state.event_broadcaster
+    return broadcaster
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Which page: at most `limit` items after the last one of the page before."""
-
-    limit: int
-    after: int
-
-
-async def get_window(
-    limit: Annotated[int, Query(ge=1, le=1000, description="at most so many items")] = 100,
-    cursor: Annotated[
-        str | None,
-        # The pattern is for readers of the document; what does not fit is refused below, with a way out.
-        Query(description="`next` of the page before", max_length=20, json_schema_extra={"pattern": "^[0-9]{1,18}$"}),
-    ] = None,
-) -> Window:
-    if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and int(cursor) < 2**62):
-        raise CursorInvalid(f"{cursor!r} is not a cursor; take `next` of the page before, or leave it out")
-    return Window(limit, int(cursor or 0))
-
-
-TheDatabase = Annotated[Database, Depends(get_database)]
-TheSettings = Annotated[Settings, Depends(get_settings)]
-TheEventDesk = Annotated[EventDesk, Depends(get_event_desk)]
-ThePage = Annotated[Window, Depends(get_window)]
+DatabaseDep = Annotated[Database, Depends(get_database)]
+SettingsDep = Annotated[Settings, Depends(get_settings)]
+EventBroadcasterDep = Annotated[EventBroadcaster, Depends(get_event_broadcaster)]
+# The pattern excludes NUL, which databases cannot compare.
+StudyName = Annotated[str, Path(description=NAME_RULE, max_length=100, pattern=r"^[^\x00]*$", examples=["wing"])]

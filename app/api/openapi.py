@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI derives, and the shapes of bodies that are parsed by hand to list every fault."""
+"""The OpenAPI document: what FastAPI derives, and the schemas of bodies that routes parse themselves."""
 
 from typing import Any
 
@@ -11,37 +11,44 @@ from app.api.openapi_links import add_links
 from counterpoise.wire.specification import Specification
 from counterpoise.wire.work import Tell
 
-BY_HAND: tuple[type[BaseModel], ...] = (Specification, Tell)
+Document = dict[str, Any]
+# Routes parse these themselves, in order to list every fault.
+PARSED_BY_ROUTES: tuple[type[BaseModel], ...] = (Specification, Tell)
 
 
-def reference(model: type[BaseModel]) -> dict[str, str]:
+def install_openapi(app: FastAPI, *, with_tokens: bool) -> None:
+    def openapi() -> Document:
+        if app.openapi_schema is None:
+            app.openapi_schema = build_document(app, with_tokens=with_tokens)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def build_document(app: FastAPI, *, with_tokens: bool) -> Document:
+    document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+    models = [(model, "validation") for model in PARSED_BY_ROUTES]
+    _, definitions = models_json_schema(models, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    schemas.update(definitions["$defs"])
+    add_links(document["paths"])
+    if not with_tokens:
+        remove_security(document)
+    return document
+
+
+def remove_security(document: Document) -> None:
+    document["components"].pop("securitySchemes", None)
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            operation.pop("security", None)
+
+
+def schema_reference(model: type[BaseModel]) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{model.__name__}"}
 
 
-def body(schema: dict[str, Any], example: Any) -> dict[str, Any]:
-    """`openapi_extra` of a route whose body is parsed by hand."""
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema, "example": example}}}}
-
-
-def install_document(app: FastAPI, *, with_tokens: bool) -> None:
-    def document() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            made = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
-            _, shapes = models_json_schema(
-                [(model, "validation") for model in BY_HAND], ref_template="#/components/schemas/{model}"
-            )
-            made.setdefault("components", {}).setdefault("schemas", {}).update(shapes["$defs"])
-            add_links(made["paths"])
-            app.openapi_schema = made if with_tokens else _without_security(made)
-        return app.openapi_schema
-
-    app.openapi = document  # type: ignore[method-assign]
-
-
-def _without_security(document: dict[str, Any]) -> dict[str, Any]:
-    """A server without tokens asks for none."""
-    document["components"].pop("securitySchemes", None)
-    for methods in document["paths"].values():
-        for operation in methods.values():
-            operation.pop("security", None)
-    return document
+def json_body(schema: dict[str, Any], example: Any) -> dict[str, Any]:
+    """`openapi_extra` of a route that parses its body itself."""
+    content = {"application/json": {"schema": schema, "example": example}}
+    return {"requestBody": {"required": True, "content": content}}

@@ -1,38 +1,47 @@
-"""Links of the OpenAPI document: which request follows from which answer, and what of the answer it says."""
+"""Links of the OpenAPI document: which requests can follow a response, and which of its values they take."""
 
 from typing import Any
 
-# An expression is the value there; a body is completed by who sends it.
-JOB, LEASE, STUDY = "$response.body#/jobs/0/job", "$response.body#/jobs/0/lease", "$response.body#/name"
-OF_ASK: dict[tuple[str, str], dict[str, Any]] = {
+Paths = dict[str, dict[str, dict[str, Any]]]  # by path, then by method
+Links = dict[tuple[str, str], dict[str, Any]]  # by method and path
+
+# Runtime expressions: the value at this place of the response. The client adds what a body lacks.
+JOB = "$response.body#/jobs/0/job"
+LEASE = "$response.body#/jobs/0/lease"
+STUDY = "$response.body#/name"
+AFTER_ASK: Links = {
     ("post", "/tell"): {"requestBody": {"job": JOB, "lease": LEASE}},
     ("post", "/heartbeat"): {"requestBody": {"leases": [LEASE]}},
     ("post", "/release"): {"requestBody": {"leases": [LEASE]}},
     ("get", "/jobs/{job}"): {"parameters": {"job": JOB}},
 }
-OF_STUDY = "/studies/{name}"
 
 
-def add_links(paths: dict[str, dict[str, dict[str, Any]]]) -> None:
-    """From ask to what is said about its job; from a study that was created to all that is said about it."""
-    _declare(paths, paths["/ask"]["post"]["responses"]["200"], OF_ASK)
-    below = [(method, path) for path in paths if path.startswith(OF_STUDY) for method in paths[path]]
-    of_study: dict[tuple[str, str], dict[str, Any]] = {one: {"parameters": {"name": STUDY}} for one in below}
-    of_study["post", "/ask"] = {"requestBody": {"studies": [STUDY]}}
+def add_links(paths: Paths) -> None:
+    """Link an ask to the requests about its jobs, and the creation of a study to all requests about the study."""
+    set_links(paths, paths["/ask"]["post"]["responses"]["200"], AFTER_ASK)
+    after_creation = links_to_study(paths)
     for status in ("201", "200"):
-        _declare(paths, paths["/studies"]["post"]["responses"][status], of_study)
+        set_links(paths, paths["/studies"]["post"]["responses"][status], after_creation)
 
 
-def _declare(
-    paths: dict[str, dict[str, dict[str, Any]]],
-    response: dict[str, Any],
-    links: dict[tuple[str, str], dict[str, Any]],
-) -> None:
-    response["links"] = {
-        paths[path][method]["operationId"]: {
-            "operationId": paths[path][method]["operationId"],
-            "description": paths[path][method]["summary"],
-            **said,
+def links_to_study(paths: Paths) -> Links:
+    links: Links = {}
+    for path, operations in paths.items():
+        if path.startswith("/studies/{name}"):
+            for method in operations:
+                links[method, path] = {"parameters": {"name": STUDY}}
+    links["post", "/ask"] = {"requestBody": {"studies": [STUDY]}}
+    return links
+
+
+def set_links(paths: Paths, response: dict[str, Any], links: Links) -> None:
+    response["links"] = {}
+    for (method, path), link in links.items():
+        operation = paths[path][method]
+        operation_id = operation["operationId"]
+        response["links"][operation_id] = {
+            "operationId": operation_id,
+            "description": operation["summary"],
+            **link,
         }
-        for (method, path), said in links.items()
-    }

@@ -1,4 +1,4 @@
-"""Every error as RFC 9457 problem+json; the one mapping from the tree of errors to HTTP."""
+"""Every error as RFC 9457 problem+json; the one mapping from the server's errors to HTTP."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -11,17 +11,19 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 
 from app import errors
-from app.api.validation_messages import BodyInvalid, fault_of, model_of, printable
+from app.api.validation_messages import BodyInvalid, model_of, to_fault
 from app.errors import CounterpoiseError
 from counterpoise.wire.contradictions import MOST_FAULTS
 from counterpoise.wire.problems import Fault, Problem
 from counterpoise.wire.specification import SpecificationInvalid
+from counterpoise.wire.text import printable
 
-# The error's class: status, stable type, title.
+MEDIA_TYPE = "application/problem+json"
+# By class of error: status, stable type, title.
 STATUS: dict[type[CounterpoiseError], tuple[int, str, str]] = {
-    errors.TokenMissing: (401, "token-missing", "A token is needed"),
-    errors.PageForeign: (403, "page-foreign", "Not from this page"),
-    errors.RoleInsufficient: (403, "role-insufficient", "This token may not do this"),
+    errors.TokenMissing: (401, "token-missing", "A token is required"),
+    errors.CrossOriginRefused: (403, "page-foreign", "Web pages of other origins are refused"),
+    errors.RoleInsufficient: (403, "role-insufficient", "The token's role does not allow this"),
     errors.StudyUnknown: (404, "study-unknown", "There is no such study"),
     errors.ObjectiveUnknown: (404, "objective-unknown", "There is no such objective"),
     errors.JobUnknown: (404, "job-unknown", "There is no such job"),
@@ -29,8 +31,8 @@ STATUS: dict[type[CounterpoiseError], tuple[int, str, str]] = {
     errors.LeaseUnknown: (404, "lease-unknown", "There is no such lease"),
     errors.StudyExists: (409, "study-exists", "The name is taken"),
     errors.StudyBusy: (409, "study-busy", "Workers hold jobs of this study"),
-    errors.ResultConflict: (409, "result-conflict", "This lease has told something else"),
-    errors.RequestRefused: (409, "request-refused", "This cannot be done now"),
+    errors.ResultConflict: (409, "result-conflict", "Another result was told with this lease"),
+    errors.RequestRefused: (409, "request-refused", "Not possible in the study's present state"),
     errors.TellInvalid: (422, "tell-invalid", "The tell does not fit its job"),
     errors.ImportInvalid: (422, "import-invalid", "Some rows cannot be imported"),
     errors.CursorInvalid: (422, "cursor-invalid", "There is no such page"),
@@ -38,105 +40,113 @@ STATUS: dict[type[CounterpoiseError], tuple[int, str, str]] = {
     errors.DatabaseBehind: (503, "database-behind", "The database has another schema"),
     errors.DatabaseUnusable: (503, "database-unusable", "The database cannot be used"),
 }
-# What the framework itself refuses: stable type, title.
+# By status, for what the framework refuses: stable type, title.
 FRAMEWORK: dict[int, tuple[str, str]] = {
     400: ("bad-request", "The request cannot be read"),
-    404: ("not-found", "There is nothing here"),
-    405: ("method-not-allowed", "This path does not take this method"),
+    404: ("not-found", "There is no such path"),
+    405: ("method-not-allowed", "The path does not take this method"),
     413: ("content-too-large", "The body is too large"),
-    415: ("unsupported-media-type", "The body is of another kind"),
+    415: ("unsupported-media-type", "The body has an unsupported media type"),
 }
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 RESPONSES: dict[int | str, dict[str, Any]] = {
-    "4XX": {
-        "model": Problem,
-        "description": "A problem, as RFC 9457 says it",
-        "content": {"application/problem+json": {}},
-    }
+    "4XX": {"model": Problem, "description": "A problem, as defined by RFC 9457", "content": {MEDIA_TYPE: {}}}
 }
 
 
-def problem(
-    request: Request, status: int, slug: str, title: str, detail: str, errors: Sequence[Fault] = ()
+def install_problems(app: FastAPI) -> None:
+    app.add_exception_handler(CounterpoiseError, known_error_response)  # type: ignore[arg-type]
+    app.add_exception_handler(SpecificationInvalid, specification_response)  # type: ignore[arg-type]
+    app.add_exception_handler(RequestValidationError, validation_response)  # type: ignore[arg-type]
+    app.add_exception_handler(HTTPException, framework_response)  # type: ignore[arg-type]
+
+
+def problem_response(
+    request: Request, status: int, slug: str, title: str, detail: str, faults: Sequence[Fault] = ()
 ) -> JSONResponse:
-    body = Problem(
+    problem = Problem(
         type=f"urn:counterpoise:problem:{slug}",
         title=title,
         status=status,
         detail=printable(detail),
         instance=request.url.path,
         request_id=request.state.request_id,
-        errors=list(errors),
+        errors=list(faults),
     )
-    return JSONResponse(body.model_dump(exclude_none=True), status, media_type="application/problem+json")
+    return JSONResponse(problem.model_dump(exclude_none=True), status, media_type=MEDIA_TYPE)
 
 
-def answer_known(request: Request, error: CounterpoiseError) -> JSONResponse:
+def known_error_response(request: Request, error: CounterpoiseError) -> JSONResponse:
     status, slug, title = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
     faults = error.faults if isinstance(error, errors.ImportInvalid) else ()
-    response = problem(request, status, slug, title, str(error), faults)
-    if status == 401:
+    response = problem_response(request, status, slug, title, str(error), faults)
+    if status == HTTPStatus.UNAUTHORIZED:
         response.headers["WWW-Authenticate"] = "Bearer"
     return response
 
 
-def answer_specification(request: Request, error: SpecificationInvalid) -> JSONResponse:
-    detail = (
-        f"{len(error.faults)} fault{'s' if len(error.faults) > 1 else ''}; each is listed in `errors` with its place."
-    )
-    return problem(request, 422, "invalid-specification", "The specification is not valid", detail, error.faults)
+def specification_response(request: Request, error: SpecificationInvalid) -> JSONResponse:
+    title = "The specification is not valid"
+    detail = _count_faults(len(error.faults))
+    return problem_response(request, 422, "invalid-specification", title, detail, error.faults)
 
 
-def answer_invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+def validation_response(request: Request, error: RequestValidationError) -> JSONResponse:
     model = error.model if isinstance(error, BodyInvalid) else model_of(request.scope.get("route"))
     found = error.errors()
-    faults = [fault_of(each, model) for each in found[:MOST_FAULTS]]
-    detail = f"{len(found)} fault{'s' if len(found) > 1 else ''}; each is listed in `errors` with its place."
-    if len(found) > MOST_FAULTS:
-        detail = f"{len(found)} faults; the first {MOST_FAULTS} are listed in `errors` with their places."
-    return problem(request, 422, "invalid-request", "The request is not valid", detail, faults)
+    faults = [to_fault(fault, model) for fault in found[:MOST_FAULTS]]
+    return problem_response(
+        request, 422, "invalid-request", "The request is not valid", _count_faults(len(found)), faults
+    )
 
 
-def answer_framework(request: Request, error: HTTPException) -> JSONResponse:
-    slug, title = FRAMEWORK.get(error.status_code, (f"http-{error.status_code}", HTTPStatus(error.status_code).phrase))
+def _count_faults(count: int) -> str:
+    if count > MOST_FAULTS:
+        return f"{count} faults; the first {MOST_FAULTS} are listed in `errors` with their places."
+    return f"{count} fault{'s' if count > 1 else ''}; each is listed in `errors` with its place."
+
+
+def framework_response(request: Request, error: HTTPException) -> JSONResponse:
+    status = error.status_code
+    slug, title = FRAMEWORK.get(status, (f"http-{status}", HTTPStatus(status).phrase))
     headers = dict(error.headers or {})
-    if error.status_code == 405:
-        headers["Allow"] = _allowed(request)  # the framework names those of one route only
-    response = problem(request, error.status_code, slug, title, _way_out(request, error, headers))
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = _allowed_methods(request)  # the framework names those of one route only
+    response = problem_response(request, status, slug, title, _framework_detail(request, error, headers))
     response.headers.update(headers)
     return response
 
 
-def _allowed(request: Request) -> str:
-    """The methods that this path takes."""
+def _allowed_methods(request: Request) -> str:
+    """The methods of all routes that have this path."""
     routes: Sequence[BaseRoute] = request.app.routes
-    scopes = {method: {**request.scope, "method": method} for method in METHODS}
-    taken = [m for m, scope in scopes.items() if any(route.matches(scope)[0] is Match.FULL for route in routes)]
-    return ", ".join(taken)
+    allowed = []
+    for method in METHODS:
+        scope = {**request.scope, "method": method}
+        if any(route.matches(scope)[0] is Match.FULL for route in routes):
+            allowed.append(method)
+    return ", ".join(allowed)
 
 
-def _way_out(request: Request, error: HTTPException, headers: Mapping[str, str]) -> str:
-    """The framework's own texts say what is wrong, not what to do."""
+def _framework_detail(request: Request, error: HTTPException, headers: Mapping[str, str]) -> str:
+    """The framework's messages name the fault; these add what to do."""
     path = request.url.path
-    if error.status_code == 404:
-        return f"There is nothing at {request.method} {path}; the routes are listed at /docs."
-    if error.status_code == 405:
-        return f"{path} does not take {request.method}; it takes {headers['Allow']}."
-    if error.status_code == 400:
-        return f"{error.detail}: it must be JSON in UTF-8, not compressed, not very deep, with numbers of sane length."
+    match error.status_code:
+        case HTTPStatus.NOT_FOUND:
+            return f"There is nothing at {request.method} {path}; the routes are listed at /docs."
+        case HTTPStatus.METHOD_NOT_ALLOWED:
+            return f"{path} does not take {request.method}; it takes {headers['Allow']}."
+        case HTTPStatus.BAD_REQUEST:
+            return (
+                f"{error.detail}: it must be JSON in UTF-8, not compressed, not deeply nested,"
+                " with numbers of ordinary length."
+            )
     return error.detail
 
 
-def answer_unforeseen(request: Request) -> JSONResponse:
+def internal_error_response(request: Request) -> JSONResponse:
     detail = (
-        "The server failed on this request; what it had begun was rolled back. It is safe to try again."
+        "The server failed on this request; its changes were rolled back. It is safe to try again."
         f" If it happens again, look for request id {request.state.request_id} in the server's log."
     )
-    return problem(request, 500, "internal", "Internal server error", detail)
-
-
-def install_problems(app: FastAPI) -> None:
-    app.add_exception_handler(CounterpoiseError, answer_known)  # type: ignore[arg-type]
-    app.add_exception_handler(SpecificationInvalid, answer_specification)  # type: ignore[arg-type]
-    app.add_exception_handler(RequestValidationError, answer_invalid)  # type: ignore[arg-type]
-    app.add_exception_handler(HTTPException, answer_framework)  # type: ignore[arg-type]
+    return problem_response(request, 500, "internal", "Internal server error", detail)

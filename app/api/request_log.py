@@ -1,4 +1,4 @@
-"""A request id for every request, one log line for its end, and the last net under what nobody foresaw."""
+"""Gives every request an id, logs it when it ends, and responds to unexpected errors."""
 
 import itertools
 import re
@@ -10,18 +10,19 @@ import structlog
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.problems import answer_unforeseen
+from app.api.problems import internal_error_response
 
 log = structlog.stdlib.get_logger("counterpoise.http")
 HEADER = "X-Request-ID"
-_HEADER = HEADER.lower().encode()
-_PROCESS = uuid.uuid4().hex[:16]  # and then a number: no two requests of any server have the same
+_RAW_HEADER = HEADER.lower().encode()
+_VALID_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+# A request's number in this process, after a random prefix: unique among all servers.
+_PREFIX = uuid.uuid4().hex[:16]
 _numbers = itertools.count()
-_SANE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class RequestLog:
-    """Neither headers nor queries nor bodies are logged: they may hold tokens and designs."""
+    """Logs neither headers nor queries nor bodies: they may hold tokens and designs."""
 
     def __init__(self, app: ASGIApp, observe: Callable[[Scope, int, float], None]) -> None:
         self.app = app
@@ -32,8 +33,7 @@ class RequestLog:
             await self.app(scope, receive, send)
             return
         request = Request(scope)
-        given = request.headers.get(HEADER, "")
-        request_id = given if _SANE.fullmatch(given) else f"{_PROCESS}{next(_numbers):016x}"
+        request_id = _id_of(request)
         request.state.request_id = request_id
         status = 0
 
@@ -41,22 +41,28 @@ class RequestLog:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"].append((_HEADER, request_id.encode()))
+                message["headers"].append((_RAW_HEADER, request_id.encode()))
             await send(message)
 
-        began = time.perf_counter()
-        known = structlog.contextvars.bind_contextvars(request_id=request_id)
+        started = time.perf_counter()
+        context = structlog.contextvars.bind_contextvars(request_id=request_id)
         try:
             try:
                 await self.app(scope, receive, send_with_id)
             except Exception:
                 log.exception("request failed", method=scope["method"], path=scope["path"])
-                if status:  # half an answer is out: break the connection instead of pretending
+                if status:  # the response has begun: close the connection, so that the client sees that it is cut off
                     raise
-                await answer_unforeseen(request)(scope, receive, send_with_id)
-            took_s = time.perf_counter() - began
+                await internal_error_response(request)(scope, receive, send_with_id)
+            took_s = time.perf_counter() - started
             self.observe(scope, status, took_s)
-            took = round(took_s * 1000, 1)
-            log.info("request", method=scope["method"], path=scope["path"], status=status, took_ms=took)
+            took_ms = round(took_s * 1000, 1)
+            log.info("request", method=scope["method"], path=scope["path"], status=status, took_ms=took_ms)
         finally:
-            structlog.contextvars.reset_contextvars(**known)
+            structlog.contextvars.reset_contextvars(**context)
+
+
+def _id_of(request: Request) -> str:
+    """The client's own id if it is a plain one, else a new one."""
+    given = request.headers.get(HEADER, "")
+    return given if _VALID_ID.fullmatch(given) else f"{_PREFIX}{next(_numbers):016x}"

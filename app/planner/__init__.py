@@ -1,1 +1,1 @@
-"""The planner process and the process that computes its steps."""
+"""The planner's process, and the processes that compute for it."""

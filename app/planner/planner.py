@@ -1,4 +1,4 @@
-"""The planner: a process that runs due steps, one at a time, and lets leases expire. Any number of them may run."""
+"""The planner: a process that executes due steps, one at a time, and expires leases. Any number of them may run."""
 
 import os
 import threading
@@ -13,7 +13,8 @@ import structlog
 from app.domain.steps import Step
 from app.errors import CounterpoiseError, DatabaseUnusable
 from app.fault_points import point
-from app.planner.step_process import Thinker
+from app.logs import first_line
+from app.planner.step_process import StepProcess
 from app.service.monitoring.events import trim
 from app.service.planning.commit_step import commit_step, record_fault
 from app.service.planning.compute_step import Plan, compute_step
@@ -24,110 +25,114 @@ from app.store.studies.steps import any_to_claim, claim_step, extend_claim
 from app.store.wakeups import watch
 
 log = structlog.stdlib.get_logger("counterpoise.planner")
-CLAIM_S = 30.0  # a planner that was killed is replaced after so long
-TICK_S = 1.0
-TRIM_EVERY_S = 60.0
+CLAIM_S = 30.0  # the step of a planner that was killed is free after this time
+POLL_S = 1.0
+TRIM_S = 60.0
+THREAD_END_S = 5.0
 LONGEST_BACKOFF_S = 300.0
 
 
 def run(settings: Settings, stop: threading.Event) -> None:
-    """Plan until told to stop."""
+    """Plan until `stop` is set."""
     database = Database(settings.database_url, pool_size=3)
-    thinker = Thinker(settings.database_url)
+    step_process = StepProcess(settings.database_url)
     wake = threading.Event()
-    threads = [
-        threading.Thread(target=watch, args=(database, wake.set, stop), name="watcher", daemon=True),
-        threading.Thread(
-            target=keep_house, args=(database, settings.events_kept_days, stop), name="expiry", daemon=True
-        ),
-    ]
-    for thread in threads:
-        thread.start()
+    watcher = threading.Thread(target=watch, args=(database, wake.set, stop), daemon=True)
+    housekeeper = threading.Thread(
+        target=run_housekeeping, args=(database, settings.events_kept_days, stop), daemon=True
+    )
+    watcher.start()
+    housekeeper.start()
     log.info("planning", database="sqlite" if database.is_sqlite else "postgresql", pid=os.getpid())
     try:
         while not stop.is_set():
             wake.clear()
-            if not attempt(lambda: plan_one(database, thinker.prepare)):
-                wake.wait(TICK_S)
+            if not attempt("planning", plan_one, database, step_process.compute):
+                wake.wait(POLL_S)
     finally:
         stop.set()
-        thinker.close()
-        for thread in threads:
-            thread.join(5)
+        step_process.close()
+        watcher.join(THREAD_END_S)
+        housekeeper.join(THREAD_END_S)
         database.close()
 
 
-def attempt(work: Callable[[], bool]) -> bool:
-    """Neither a database that is away for a while nor a fault in one study must end the planner."""
+def run_housekeeping(database: Database, events_kept_days: float, stop: threading.Event) -> None:
+    """Expire leases every second and trim old events every minute, until `stop` is set."""
+    trim_at = 0.0
+    while not stop.wait(POLL_S):
+        attempt("expiring leases", clean_up_and_expire, database)
+        if time.monotonic() > trim_at:
+            trimmed = attempt("trimming events", trim, database, events_kept_days)
+            if not trimmed:  # otherwise there may be more: each call trims a part
+                trim_at = time.monotonic() + TRIM_S
+
+
+def clean_up_and_expire(database: Database) -> int:
+    clean_up(database)
+    return expire_leases(database)
+
+
+def attempt(task: str, function: Callable[..., Any], *arguments: Any) -> bool:
+    """Whether the function has done something. Its errors are logged: none may end the planner."""
     try:
-        return work()
+        return bool(function(*arguments))
     except CounterpoiseError as error:
-        log.warning("the database does not answer; trying again", reason=str(error).splitlines()[0])
+        log.warning(f"{task} failed; trying again", error=type(error).__name__, reason=first_line(error))
     except Exception as error:
-        log.error("the planner goes on after a fault", exc_info=error)
+        log.error(f"{task} failed; trying again", exc_info=error)
     return False
 
 
-def keep_house(database: Database, events_kept_days: float, stop: threading.Event) -> None:
-    def work() -> bool:
-        clean_up(database)
-        return expire_leases(database) > 0
-
-    trim_at = 0.0
-    while not stop.wait(TICK_S):
-        attempt(work)
-        # At once again if there was something to forget: it goes in small parts.
-        if time.monotonic() > trim_at and not attempt(lambda: trim(database, events_kept_days) > 0):
-            trim_at = time.monotonic() + TRIM_EVERY_S
-
-
 def plan_one(database: Database, compute: Callable[[Step], Plan] | None = None) -> bool:
-    """Claim a step, compute it (here, unless it is said where), commit it; False if none is due."""
-    with database.read() as connection:
-        is_due = any_to_claim(connection)
-    step = database.write(claim_step, CLAIM_S) if is_due else None
+    """Claim a due step, compute it (by default in this process) and commit it; False if none is due."""
+    step = claim_due_step(database)
     if step is None:
         return False
     point("step.claimed")
-    began = time.perf_counter()
-    facts = {"study": step.study, "kind": step.kind, "objective": step.objective, "number": step.number}
+    started = time.perf_counter()
+    step_log = log.bind(study=step.study, kind=step.kind, objective=step.objective, number=step.number)
     try:
-        with claimed(database, step) as lost:
+        with claim_kept(database, step) as lost:
             plan = compute(step) if compute else compute_step(database, step)
-        done = not lost.is_set() and commit_step(database, step, plan)
-        log.info("step" if done else "step given up", **facts, took_s=round(time.perf_counter() - began, 3))
-    except DatabaseUnusable:  # nobody's fault; the claim runs out by itself
+        is_done = not lost.is_set() and commit_step(database, step, plan)
+        took_s = round(time.perf_counter() - started, 3)
+        step_log.info("step" if is_done else "step given up", took_s=took_s)
+    except DatabaseUnusable:  # the step is not at fault; its claim expires
         raise
-    except Exception as error:  # noqa: BLE001  whatever a study's data do to the optimiser, the other studies go on
-        note_fault(database, step, error, facts)
+    except Exception as error:  # noqa: BLE001  an error in one study's step must not stop the others
+        backoff_s = min(2.0**step.faults, LONGEST_BACKOFF_S)
+        step_log.error("step failed", retry_s=backoff_s, exc_info=error)
+        fault = "".join(traceback.format_exception_only(error)).strip()
+        record_fault(database, step, fault, backoff_s)
     return True
 
 
-def note_fault(database: Database, step: Step, error: Exception, facts: dict[str, Any]) -> None:
-    backoff_s = min(2.0**step.faults, LONGEST_BACKOFF_S)
-    log.error("step failed", **facts, again_in_s=backoff_s, exc_info=error)
-    words = "".join(traceback.format_exception_only(error)).strip()
-    record_fault(database, step, words, backoff_s)
+def claim_due_step(database: Database) -> Step | None:
+    with database.read() as connection:
+        is_due = any_to_claim(connection)
+    return database.write(claim_step, CLAIM_S) if is_due else None
 
 
 @contextmanager
-def claimed(database: Database, step: Step) -> Iterator[threading.Event]:
-    """Keep the claim alive while the step is computed; the event says that it was lost."""
-    over, lost = threading.Event(), threading.Event()
+def claim_kept(database: Database, step: Step) -> Iterator[threading.Event]:
+    """Prolong the claim while the step is computed; the event is set if the claim is lost."""
+    computed, lost = threading.Event(), threading.Event()
 
-    def keep() -> None:
-        while not over.wait(CLAIM_S / 3):
+    def prolong() -> None:
+        while not computed.wait(CLAIM_S / 3):
             try:
-                if not database.write(extend_claim, step, CLAIM_S):
-                    lost.set()
-                    return
+                is_kept = database.write(extend_claim, step, CLAIM_S)
             except CounterpoiseError:
-                continue  # the commit decides whether the claim still stands
+                continue  # the commit checks the claim again
+            if not is_kept:
+                lost.set()
+                return
 
-    thread = threading.Thread(target=keep, name="claim", daemon=True)
+    thread = threading.Thread(target=prolong, daemon=True)
     thread.start()
     try:
         yield lost
     finally:
-        over.set()
+        computed.set()
         thread.join()

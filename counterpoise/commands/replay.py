@@ -9,11 +9,12 @@ from rich.console import Console
 from rich.text import Text
 
 from counterpoise.commands.failure import FAILED, WRONG_USAGE, fail
-from counterpoise.commands.server import Url, run_in_server
+from counterpoise.commands.server import Url, run_with_settings
 from counterpoise.commands.study.study import AsJson, StudyName
 
 if TYPE_CHECKING:
     from app.service.planning.replay import Replayed
+    from app.settings import Settings
 
 
 def add_to(app: typer.Typer) -> None:
@@ -49,7 +50,12 @@ def replay(
         if not as_json:
             console.print(_line(result))
 
-    equal = run_in_server("replay", {"study": study, "step": step, "report": report}, database_url=database_url)
+    def start(settings: "Settings") -> bool:
+        from app.replay import replay
+
+        return replay(settings, study=study, step=step, report=report)
+
+    equal = run_with_settings(start, database_url=database_url)
     if as_json:
         typer.echo(json.dumps({"equal": equal, "steps": [asdict(result) for result in results]}, indent=2))
     else:

@@ -2,7 +2,8 @@
 
 import json
 import os
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -10,6 +11,10 @@ from rich.console import Console
 from counterpoise.blas_threads import ONE_BLAS_THREAD
 from counterpoise.commands.failure import FAILED, WRONG_USAGE, fail, require
 
+if TYPE_CHECKING:
+    from app.settings import Settings
+
+Result = TypeVar("Result")
 Url = Annotated[
     str | None, typer.Option("--database-url", help="sqlite:///FILE or postgresql://… [COUNTERPOISE_DATABASE_URL]")
 ]
@@ -33,7 +38,13 @@ def serve(
 
     Example: [bold]counterpoise serve --port 8000 --database-url sqlite:///counterpoise.db[/bold]
     """
-    run_in_server("serve", {"with_planner": planner}, host=host, port=port, database_url=database_url)
+
+    def start(settings: "Settings") -> None:
+        from app.server import serve
+
+        serve(settings, with_planner=planner)
+
+    run_with_settings(start, host=host, port=port, database_url=database_url)
 
 
 def planner(
@@ -44,7 +55,13 @@ def planner(
 
     Example: [bold]counterpoise planner --database-url postgresql://me@localhost/counterpoise[/bold]
     """
-    run_in_server("plan", {"with_parent": with_parent}, database_url=database_url)
+
+    def start(settings: "Settings") -> None:
+        from app.planner_process import run_planner
+
+        run_planner(settings, with_parent=with_parent)
+
+    run_with_settings(start, database_url=database_url)
 
 
 def migrate(
@@ -54,7 +71,13 @@ def migrate(
 
     Example: [bold]counterpoise migrate --database-url postgresql://me@localhost/counterpoise[/bold]
     """
-    before, after = run_in_server("migrate", {}, database_url=database_url)
+
+    def start(settings: "Settings") -> tuple[str | None, str]:
+        from app.migrate import migrate
+
+        return migrate(settings)
+
+    before, after = run_with_settings(start, database_url=database_url)
     if as_json:
         typer.echo(json.dumps({"before": before, "after": after}))
     else:
@@ -62,17 +85,15 @@ def migrate(
         Console().print(f"database: {words}", highlight=False)
 
 
-def run_in_server(function: str, arguments: dict[str, Any], **options: Any) -> Any:
+def run_with_settings(command: Callable[["Settings"], Result], **options: Any) -> Result:
+    """Run a command of the server. It imports what it needs, so that an invalid setting is reported at once."""
     require("sqlalchemy", "The server", "server")
-    os.environ.update(ONE_BLAS_THREAD)  # before the libraries are loaded, below
+    os.environ.update(ONE_BLAS_THREAD)  # before the libraries are loaded
     from app.errors import CounterpoiseError, SettingsInvalid
     from app.settings import load_settings
 
     try:
-        settings = load_settings(**options)
-        from app import main  # here: a wrong setting is said at once, not after all has been loaded
-
-        return getattr(main, function)(settings, **arguments)
+        return command(load_settings(**options))
     except SettingsInvalid as error:
         fail(str(error), WRONG_USAGE)
     except CounterpoiseError as error:

@@ -23,7 +23,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 @pytest.fixture(autouse=True)
 def always_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.api.routes.metrics.FRESH_S", 0.0)
+    monkeypatch.setattr("app.api.metrics.POLL_S", 0.0)
 
 
 def scrape(client: TestClient) -> dict[tuple[Any, ...], float]:
@@ -134,7 +134,7 @@ def test_requests_are_measured_by_route_never_by_path(wing: Wing) -> None:
 
 def test_many_studies_are_not_all_shown(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.service.monitoring.metrics_poller.MOST_STUDIES", 2)
-    monkeypatch.setattr("app.api.routes.metrics.MOST_STUDIES", 2)
+    monkeypatch.setattr("app.api.metrics.MOST_STUDIES", 2)
     for number in range(3):
         wing.client.post("/studies", json={**SPEC, "name": f"car{number}"})
     wing.client.post("/studies/car2/stop")
@@ -167,7 +167,7 @@ def test_a_scrape_costs_the_same_at_any_number_of_studies(wing: Wing) -> None:
 
 
 def test_scrapes_at_the_same_moment_ask_the_database_once(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.api.routes.metrics.FRESH_S", 3600.0)
+    monkeypatch.setattr("app.api.metrics.POLL_S", 3600.0)
     scrape(wing.client)
     wing.client.post("/studies/wing/pause")
     assert scrape(wing.client)["counterpoise_studies", "initial", "active"] == 1

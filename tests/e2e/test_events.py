@@ -12,8 +12,10 @@ import psutil
 import pytest
 from sqlalchemy import Engine, event, text
 
-from app.api.batching import event_broadcaster as streaming
-from app.api.batching.event_broadcaster import EventDesk, EventStream
+from app.api import server_sent_events
+from app.api.batching import event_broadcaster, event_topic
+from app.api.batching.event_broadcaster import EventBroadcaster
+from app.api.server_sent_events import EventStream
 from app.errors import StateChanged
 from app.planner.planner import plan_one
 from app.service.monitoring.events import Start, begin_study
@@ -158,7 +160,7 @@ async def many_listen(url: str, pid: int, database: Database, backend: str) -> N
     await asyncio.to_thread(pause, database, "plate")
     await until(lambda: paused == LISTENERS)
     server.terminate()  # which ends them
-    assert Counter(await asyncio.gather(*tasks)) == {streaming.STOPPING: LISTENERS}
+    assert Counter(await asyncio.gather(*tasks)) == {event_broadcaster.STOPPING: LISTENERS}
 
 
 async def until(look: Any) -> None:
@@ -169,7 +171,7 @@ async def until(look: Any) -> None:
 
 def test_idle_listeners_issue_no_queries_of_their_own(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     create(database, spec("plate"), 60.0)
-    monkeypatch.setattr(streaming, "HEARTBEAT_S", 0.2)
+    monkeypatch.setattr(event_broadcaster, "HEARTBEAT_S", 0.2)
     statements = 0
 
     def count(*_: Any) -> None:
@@ -177,22 +179,22 @@ def test_idle_listeners_issue_no_queries_of_their_own(database: Database, monkey
         statements += 1
 
     async def scene() -> tuple[int, int]:
-        desk = EventDesk(database)
-        desk.start()
+        broadcaster = EventBroadcaster(database)
+        broadcaster.start()
         words: list[bytes] = []
         start = begin_study(database, "plate", None, None)
 
         async def one() -> None:
-            words.extend([each async for each in desk.listen(start, follow=True)])
+            words.extend([each async for each in broadcaster.listen(start, follow=True)])
 
         tasks = [asyncio.create_task(one()) for _ in range(300)]
-        await until(lambda: desk.topics and desk.topics[start.study].since is not None)
+        await until(lambda: broadcaster.topics and broadcaster.topics[start.study].complete_after is not None)
         before = statements
         await asyncio.sleep(2.0)
         during = statements - before
-        await desk.stop()
+        await broadcaster.stop()
         await asyncio.gather(*tasks)
-        return during, words.count(streaming.HEARTBEAT)
+        return during, words.count(server_sent_events.HEARTBEAT)
 
     event.listen(Engine, "before_cursor_execute", count)
     try:
@@ -207,24 +209,24 @@ def test_a_listener_that_falls_behind_reads_on_from_the_database(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(database, spec("plate"), 60.0)
-    monkeypatch.setattr(streaming, "RECENT", 3)
-    monkeypatch.setattr(streaming, "AT_ONCE", 2)
+    monkeypatch.setattr(event_topic, "MOST_RECENT", 3)
+    monkeypatch.setattr(event_topic, "MOST_AT_ONCE", 2)
 
     async def scene() -> bytes:
-        desk = EventDesk(database)
-        desk.start()
+        broadcaster = EventBroadcaster(database)
+        broadcaster.start()
         words = b""
-        async with aclosing(desk.listen(begin_study(database, "plate", None, 0), follow=True)) as stream:
+        async with aclosing(broadcaster.listen(begin_study(database, "plate", None, 0), follow=True)) as stream:
             async for each in stream:
                 words += each
                 if words.count(b"event: step_due") and not words.count(b"event: paused"):
                     for _ in range(6):
                         await asyncio.to_thread(pause, database, "plate")
                         await asyncio.to_thread(resume, database, "plate")
-                    await desk.refresh()
+                    await broadcaster.refresh()
                 if words.count(b"event: resumed") == 6:
                     break
-        await desk.stop()
+        await broadcaster.stop()
         return words
 
     words = asyncio.run(scene())
@@ -233,7 +235,7 @@ def test_a_listener_that_falls_behind_reads_on_from_the_database(
 
 
 def test_a_listener_that_takes_nothing_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "SEND_S", 0.05)
+    monkeypatch.setattr(server_sent_events, "SEND_TIMEOUT_S", 0.05)
 
     async def words() -> Any:
         yield b"something"
@@ -248,16 +250,16 @@ def test_a_deleted_study_ends_its_streams(database: Database) -> None:
     create(database, spec("plate"), 60.0)
 
     async def scene() -> list[bytes]:
-        desk = EventDesk(database)
-        desk.start()
+        broadcaster = EventBroadcaster(database)
+        broadcaster.start()
         heard: list[bytes] = []
         start: Start = begin_study(database, "plate", None, None)
-        async for each in desk.listen(start, follow=True):
+        async for each in broadcaster.listen(start, follow=True):
             if not heard:
                 await asyncio.to_thread(delete, database, "plate", force=False)
             heard.append(each)
-        assert desk.listeners == 0
-        await desk.stop()
+        assert broadcaster.listeners == 0
+        await broadcaster.stop()
         return heard
 
     assert b"event: deleted" in asyncio.run(scene())[-1]
@@ -270,12 +272,12 @@ def test_a_stream_says_that_the_database_does_not_answer(database: Database, mon
         raise StateChanged("it is away")
 
     async def scene() -> list[bytes]:
-        desk = EventDesk(database)
-        desk.start()
+        broadcaster = EventBroadcaster(database)
+        broadcaster.start()
         start = begin_study(database, "plate", None, None)
-        monkeypatch.setattr(streaming, "study_page", away)
-        heard = [each async for each in desk.listen(start, follow=True)]
-        await desk.stop()
+        monkeypatch.setattr(event_broadcaster, "study_page", away)
+        heard = [each async for each in broadcaster.listen(start, follow=True)]
+        await broadcaster.stop()
         return heard
 
     assert b'event: closed\ndata: {"reason": "it is away; connect again"}' in asyncio.run(scene())[-1]

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from sqlalchemy import Engine, event, text
 
-from app.api.batching.ask_batcher import Desk
+from app.api.batching.ask_batcher import AskBatcher
 from app.planner.planner import plan_one
 from app.service.studies.lifecycle import create
 from app.service.work.ask import serve_asks
@@ -99,16 +99,16 @@ def test_waiting_workers_issue_no_queries_of_their_own(database: Database) -> No
         statements += 1
 
     async def scene() -> int:
-        desk = Desk(database, 20.0)
-        desk.start()
+        batcher = AskBatcher(database, 20.0)
+        batcher.start()
         never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        waits = [asyncio.create_task(desk.ask(ask, never)) for ask in asks]
-        while not desk.waiters or any(waiter.fresh for waiter in desk.waiters):
+        waits = [asyncio.create_task(batcher.ask(ask, never)) for ask in asks]
+        while not batcher.pending or any(pending.is_new for pending in batcher.pending):
             await asyncio.sleep(0.05)
         before = statements
         await asyncio.sleep(2.5)
         during = statements - before
-        await desk.stop()
+        await batcher.stop()
         await asyncio.gather(*waits)
         return during
 

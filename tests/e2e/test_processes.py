@@ -178,7 +178,7 @@ def test_a_fault_in_one_round_of_expiry_does_not_end_expiry(
             stop.set()
         raise ValueError("a row that should not be")
 
-    monkeypatch.setattr(planner, "tidy", broken)
-    monkeypatch.setattr(planner, "TICK_S", 0.01)
-    planner.keep_house(database, 30.0, stop)
+    monkeypatch.setattr(planner, "clean_up", broken)
+    monkeypatch.setattr(planner, "POLL_S", 0.01)
+    planner.run_housekeeping(database, 30.0, stop)
     assert rounds == 3

@@ -128,7 +128,7 @@ def test_serve_on_both_databases(tmp_path: Path, database_url: str) -> None:
 
 
 def test_a_server_starts_without_numerical_libraries() -> None:
-    look = "import sys, app.main; print(sorted({'numpy', 'scipy', 'sklearn', 'moocore'} & set(sys.modules)))"
+    look = "import sys, app.server; print(sorted({'numpy', 'scipy', 'sklearn', 'moocore'} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"
 

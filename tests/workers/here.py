@@ -7,8 +7,9 @@ from contextlib import closing, contextmanager
 
 import uvicorn
 
-from app.main import Server, bind, create_app
+from app.main import create_app
 from app.planner.planner import plan_one
+from app.server import Server, bind
 from app.service.work.expire import clean_up, expire_leases
 from app.settings import load_settings
 from app.store.database import Database

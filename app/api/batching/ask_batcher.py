@@ -1,50 +1,49 @@
-"""The long poll: all asks of this process are served together, and wait without thread, connection or query."""
+"""Long polling: all asks of this process are served together, and wait without a thread, connection or query each."""
 
 import asyncio
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 import structlog
 
 from app.errors import CounterpoiseError
+from app.logs import first_line
 from app.service.work.ask import any_jobs_for, drained_workers, serve_asks
 from app.service.work.empty_ask import explain_empty_ask
 from app.service.work.release import release
 from app.store.database import Database
 from app.store.wakeups import watch
-from app.store.work.server_uptime import RECORD_EVERY_S, record_uptime
 from counterpoise.wire.work import Ask, Asked, Job
 
-log = structlog.stdlib.get_logger("counterpoise.desk")
-TICK_S = 1.0
+log = structlog.stdlib.get_logger("counterpoise.ask")
+POLL_S = 1.0
 
 
 @dataclass(slots=True, eq=False)
-class Waiter:
+class PendingAsk:
     ask: Ask
-    answer: "asyncio.Future[list[Job]]"
-    fresh: bool = True  # nobody has looked for it yet
-    patient: bool = True  # an empty answer is none
-    over: bool = False  # nobody hears the answer any more
+    jobs: "asyncio.Future[list[Job]]"
+    is_new: bool = True  # not looked at yet
+    accepts_empty: bool = False  # its wait is over: no jobs is a result, too
+    is_abandoned: bool = False  # its request has ended
 
 
 @dataclass(slots=True)
-class Desk:
-    """Where workers queue. One task serves them; one thread learns of changes made by other processes."""
+class AskBatcher:
+    """One task leases jobs for all pending asks; one thread watches for changes made by other processes."""
 
     database: Database
     heartbeat_s: float
-    waiters: list[Waiter] = field(default_factory=list)
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-    closing: asyncio.Event = field(default_factory=asyncio.Event)
-    maybe_ready: bool = True
-    _stop: threading.Event = field(default_factory=threading.Event)
-    _tasks: list["asyncio.Task[None]"] = field(default_factory=list)
-    _thread: threading.Thread | None = None
+    pending: list[PendingAsk] = field(default_factory=list)
+    _jobs_may_be_ready: bool = True
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _closing: asyncio.Event = field(default_factory=asyncio.Event)
+    _task: "asyncio.Task[None] | None" = None
+    _watcher: threading.Thread | None = None
+    _watcher_stop: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> None:
         loop = asyncio.get_running_loop()
@@ -52,130 +51,139 @@ class Desk:
         def wake() -> None:
             loop.call_soon_threadsafe(self.wake)
 
-        self._thread = threading.Thread(target=watch, args=(self.database, wake, self._stop), daemon=True)
-        self._thread.start()
-        self._tasks = [asyncio.create_task(self._serve()), asyncio.create_task(self._beat())]
+        self._watcher = threading.Thread(target=watch, args=(self.database, wake, self._watcher_stop), daemon=True)
+        self._watcher.start()
+        self._task = asyncio.create_task(self._run())
 
     def close(self) -> None:
-        """The server is about to stop: nobody need wait any longer."""
-        self.closing.set()
-        self.changed.set()
-        for waiter in self.waiters:
-            if not waiter.answer.done():
-                waiter.answer.set_result([])
+        """End all waits: the server is about to stop."""
+        self._closing.set()
+        self._wake.set()
+        for pending in self.pending:
+            if not pending.jobs.done():
+                pending.jobs.set_result([])
 
     async def stop(self) -> None:
         self.close()
-        self._stop.set()
-        await asyncio.gather(*self._tasks)  # not cancelled: their threads would outlive the database
-        if self._thread is not None:
-            await asyncio.to_thread(self._thread.join)
+        self._watcher_stop.set()
+        if self._task is not None:
+            await self._task  # not cancelled: its threads still use the database
+        if self._watcher is not None:
+            await asyncio.to_thread(self._watcher.join)
 
     def wake(self) -> None:
-        """Something may have become ready."""
-        self.maybe_ready = True
-        self.changed.set()
+        """Jobs may have become ready."""
+        self._jobs_may_be_ready = True
+        self._wake.set()
 
-    async def ask(self, ask: Ask, leaves: "asyncio.Future[None]") -> Asked:
-        """Jobs as soon as there are any, else the reason when the wait is over; `leaves` says that the client left."""
-        if self.closing.is_set():  # nobody would serve it
-            return await asyncio.to_thread(explain_empty_ask, self.database, ask)
-        waiter = Waiter(ask, asyncio.get_running_loop().create_future(), patient=ask.wait_s > 0)
-        self.waiters.append(waiter)
-        self.changed.set()
-        either: set[asyncio.Future[Any]] = {waiter.answer, leaves}
+    async def ask(self, ask: Ask, disconnected: "asyncio.Future[None]") -> Asked:
+        """Return jobs as soon as there are any; after `wait_s`, the reason why there are none."""
+        jobs = [] if self._closing.is_set() else await self._wait_for_jobs(ask, disconnected)
+        if jobs:
+            return Asked(jobs=jobs)
+        return await asyncio.to_thread(explain_empty_ask, self.database, ask)
+
+    async def _wait_for_jobs(self, ask: Ask, disconnected: "asyncio.Future[None]") -> list[Job]:
+        pending = PendingAsk(ask, asyncio.get_running_loop().create_future(), accepts_empty=ask.wait_s == 0)
+        self.pending.append(pending)
+        self._wake.set()
+        events: list[asyncio.Future[list[Job]] | asyncio.Future[None]] = [pending.jobs, disconnected]
         try:
-            await asyncio.wait(either, timeout=ask.wait_s, return_when=asyncio.FIRST_COMPLETED)
-            waiter.patient = False
-            if waiter.fresh:  # the first look is always waited for; it says whether there is anything at all
-                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(events, timeout=ask.wait_s, return_when=asyncio.FIRST_COMPLETED)
+            pending.accepts_empty = True
+            if pending.is_new:  # however short the wait, the first attempt to serve it is awaited
+                await asyncio.wait(events, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            if waiter in self.waiters:
-                self.waiters.remove(waiter)
-            waiter.over = True
-        jobs = waiter.answer.result() if waiter.answer.done() else []
-        return Asked(jobs=jobs) if jobs else await asyncio.to_thread(explain_empty_ask, self.database, ask)
+            if pending in self.pending:
+                self.pending.remove(pending)
+            pending.is_abandoned = True
+        return pending.jobs.result() if pending.jobs.done() else []
 
-    async def _serve(self) -> None:
-        """Who has just come is looked after at once; those who wait are beside that, so that neither is in the way."""
-        looked = time.monotonic()
-        again: asyncio.Task[None] | None = None
-        while not self.closing.is_set():
+    async def _run(self) -> None:
+        """Serve new asks at once, and those that wait in a second task, so that neither delays the other."""
+        polled_at = time.monotonic()
+        serving_waiting: asyncio.Task[None] | None = None
+        while not self._closing.is_set():
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.changed.wait(), TICK_S)
-            now = time.monotonic()
-            if now - looked > TICK_S:  # back-offs end without a word
-                self.maybe_ready, looked = True, now
-            self.changed.clear()
-            if self.maybe_ready and (again is None or again.done()):
-                self.maybe_ready = False
-                waiting = [w for w in self.waiters if not w.fresh]
-                again = asyncio.create_task(self._look_again(waiting)) if waiting else None
-            await self._round([w for w in self.waiters if w.fresh])
-        if again is not None:
-            await again
+                await asyncio.wait_for(self._wake.wait(), POLL_S)
+            if time.monotonic() - polled_at > POLL_S:  # nothing announces the end of a job's back-off
+                self._jobs_may_be_ready = True
+                polled_at = time.monotonic()
+            self._wake.clear()
+            if self._jobs_may_be_ready and (serving_waiting is None or serving_waiting.done()):
+                self._jobs_may_be_ready = False
+                waiting = [pending for pending in self.pending if not pending.is_new]
+                serving_waiting = asyncio.create_task(self._serve_waiting(waiting)) if waiting else None
+            await self._serve([pending for pending in self.pending if pending.is_new])
+        if serving_waiting is not None:
+            await serving_waiting
 
-    async def _look_again(self, group: Sequence[Waiter]) -> None:
-        if not await self._round(group):
-            self.maybe_ready = True
+    async def _serve_waiting(self, waiting: Sequence[PendingAsk]) -> None:
+        if not await self._serve(waiting):
+            self._jobs_may_be_ready = True
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.closing.wait(), TICK_S)
-        if self.maybe_ready:  # something came in the meantime
-            self.changed.set()
+                await asyncio.wait_for(self._closing.wait(), POLL_S)
+        if self._jobs_may_be_ready:  # woken meanwhile
+            self._wake.set()
 
-    async def _round(self, group: Sequence[Waiter]) -> bool:
-        """Serve these; False if the database does not answer."""
+    async def _serve(self, group: Sequence[PendingAsk]) -> bool:
+        """Lease jobs for these asks and hand them over; False after an error."""
         if not group:
             return True
         try:
-            shares, in_vain = await self._lease([w.ask for w in group], any(w.fresh for w in group))
-        except Exception as error:  # noqa: BLE001  whatever it is, the next round must come
-            self._refuse(group, error)
+            shares = await self._lease(group)
+        except Exception as error:  # noqa: BLE001  no error may end the task
+            self._fail(group, error)
             return False
-        if any(shares):  # there may be more than one round takes
+        if any(shares):  # there may be more jobs than one transaction leases
             self.wake()
-        left_over: list[str] = []
-        for waiter, jobs in zip(group, shares, strict=True):
-            waiter.fresh = False
-            if waiter.over or waiter.answer.done():  # it left in this moment
-                left_over += [job.lease for job in jobs]
-            elif jobs or not waiter.patient or waiter.ask.worker in in_vain:
-                waiter.answer.set_result(jobs)
-                self.waiters.remove(waiter)
-        if left_over:
-            with suppress(Exception):  # else they expire
-                await asyncio.to_thread(release, self.database, left_over)
+        unserved = [pending.ask for pending, jobs in zip(group, shares, strict=True) if not jobs]
+        drained = await self._drained_among(unserved)
+        undelivered: list[Job] = []
+        for pending, jobs in zip(group, shares, strict=True):
+            pending.is_new = False
+            if pending.is_abandoned or pending.jobs.done():
+                undelivered.extend(jobs)
+            elif jobs or pending.accepts_empty or pending.ask.worker in drained:
+                pending.jobs.set_result(jobs)
+                self.pending.remove(pending)
+        await self._release(undelivered)
         return True
 
-    def _refuse(self, group: Sequence[Waiter], error: Exception) -> None:
-        """Those who have just come learn of it; those who were here before go on waiting."""
-        for waiter in group:
-            if waiter.fresh and not waiter.over and not waiter.answer.done():
-                waiter.answer.set_exception(error)
+    async def _lease(self, group: Sequence[PendingAsk]) -> list[list[Job]]:
+        """A list of jobs for each ask."""
+        asks = [pending.ask for pending in group]
+        has_new = any(pending.is_new for pending in group)
+        # Asks that wait are served only if a read, which locks nothing, finds ready jobs. It does not run in the
+        # writer thread: it may have to wait for a connection while others read.
+        if has_new or await asyncio.to_thread(any_jobs_for, self.database, asks):
+            return await self.database.in_writer_thread(serve_asks, self.database, asks, self.heartbeat_s)
+        return [[] for _ in asks]
+
+    async def _drained_among(self, unserved: Iterable[Ask]) -> set[str]:
+        """The workers that wait in vain."""
+        waiting = [ask for ask in unserved if ask.wait_s > 0]
+        if not waiting:
+            return set()
+        try:
+            return await asyncio.to_thread(drained_workers, self.database, waiting)
+        except Exception as error:  # noqa: BLE001  leased jobs must still reach their workers
+            log.warning("drained workers are not known; they wait on", reason=first_line(error))
+            return set()
+
+    async def _release(self, undelivered: Sequence[Job]) -> None:
+        """Return jobs whose request ended while they were leased."""
+        leases = [job.lease for job in undelivered]
+        if leases:
+            with suppress(Exception):  # these leases expire
+                await asyncio.to_thread(release, self.database, leases)
+
+    def _fail(self, group: Sequence[PendingAsk], error: Exception) -> None:
+        """Raise the error for new asks; those that wait go on waiting."""
+        for pending in group:
+            if pending.is_new and not pending.is_abandoned and not pending.jobs.done():
+                pending.jobs.set_exception(error)
         if isinstance(error, CounterpoiseError):
-            log.warning("the database does not answer", reason=str(error).splitlines()[0])
+            log.warning("asks were not served; waiting ones are tried again", reason=first_line(error))
         else:
-            log.error("asks could not be served", exc_info=error)
-
-    async def _lease(self, asks: Sequence[Ask], fresh: bool) -> tuple[list[list[Job]], set[str]]:
-        """A list of jobs for each, and the workers who wait in vain, as they are drained."""
-        shares: list[list[Job]] = [[] for _ in asks]
-        # A look costs no lock; those who have been here before are only served if there is something.
-        if fresh or await asyncio.to_thread(any_jobs_for, self.database, asks):
-            # Only this where all writes are: to look may mean to wait for other readers.
-            shares = await self.database.in_writer_thread(serve_asks, self.database, asks, self.heartbeat_s)
-        empty = [ask for ask, share in zip(asks, shares, strict=True) if not share and ask.wait_s > 0]
-        in_vain: set[str] = set()
-        if empty:
-            with suppress(CounterpoiseError):  # what the others have leased must reach them
-                in_vain = await asyncio.to_thread(drained_workers, self.database, empty)
-        return shares, in_vain
-
-    async def _beat(self) -> None:
-        while not self.closing.is_set():
-            try:
-                await asyncio.to_thread(self.database.write, record_uptime)
-            except Exception as error:  # noqa: BLE001  without a pulse nothing would ever expire
-                log.warning("the database does not answer", reason=str(error).splitlines()[0])
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self.closing.wait(), RECORD_EVERY_S)
+            log.error("asks were not served; waiting ones are tried again", exc_info=error)

@@ -1,7 +1,7 @@
-"""Tells that arrive together are settled together: one transaction, one durable commit for all of them."""
+"""Tells that arrive together are recorded together: one transaction, one durable commit for all of them."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.service.work.tell import tell
@@ -11,51 +11,75 @@ from counterpoise.wire.work import Tell, Told
 MOST_AT_ONCE = 1000
 
 
+@dataclass(slots=True, eq=False)
+class PendingTells:
+    """The tells of one request."""
+
+    items: Sequence[Tell]
+    results: "asyncio.Future[list[Told]]"
+
+    def resolve(self, results: list[Told]) -> None:
+        if not self.results.done():
+            self.results.set_result(results)
+
+    def fail(self, error: Exception) -> None:
+        if not self.results.done():
+            self.results.set_exception(error)
+
+
 @dataclass(slots=True)
-class TellDesk:
-    """While one transaction is under way the next tells gather; nobody waits for a timer."""
+class TellBatcher:
+    """Collects tells while a transaction is running and records them in the next one; there is no timer."""
 
     database: Database
-    _gathered: list[tuple[Sequence[Tell], "asyncio.Future[list[Told]]"]] = field(default_factory=list)
-    _worker: "asyncio.Task[None] | None" = None
+    _pending: list[PendingTells] = field(default_factory=list)
+    _task: "asyncio.Task[None] | None" = None
 
     async def tell(self, items: Sequence[Tell]) -> list[Told]:
-        answer: asyncio.Future[list[Told]] = asyncio.get_running_loop().create_future()
-        self._gathered.append((items, answer))
-        if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._settle_all())
-        return await asyncio.shield(answer)
+        request = PendingTells(items, asyncio.get_running_loop().create_future())
+        self._pending.append(request)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+        return await asyncio.shield(request.results)
 
     async def stop(self) -> None:
-        if self._worker is not None:
-            await self._worker
+        if self._task is not None:
+            await self._task
 
-    async def _settle_all(self) -> None:
-        while self._gathered:
-            batch = [self._gathered.pop(0)]
-            while self._gathered and sum(len(items) for items, _ in batch) < MOST_AT_ONCE:
-                batch.append(self._gathered.pop(0))
+    async def _run(self) -> None:
+        while self._pending:
+            batch = self._next_batch()
             try:
-                answers = await self._settle([item for items, _ in batch for item in items])
-            except Exception:  # noqa: BLE001  one caller's trouble must not become another's: each on its own
-                await self._settle_singly(batch)
-                continue
-            for items, answer in batch:
-                _set(answer, answers[: len(items)])
-                del answers[: len(items)]
+                await self._record_together(batch)
+            except Exception:  # noqa: BLE001  an error of one request must not fail the others
+                await self._record_one_by_one(batch)
 
-    def _settle(self, items: Sequence[Tell]) -> Awaitable[list[Told]]:
-        return self.database.in_writer_thread(tell, self.database, items)
+    def _next_batch(self) -> list[PendingTells]:
+        batch: list[PendingTells] = []
+        size = 0
+        while self._pending and size < MOST_AT_ONCE:
+            request = self._pending.pop(0)
+            batch.append(request)
+            size += len(request.items)
+        return batch
 
-    async def _settle_singly(self, batch: Sequence[tuple[Sequence[Tell], "asyncio.Future[list[Told]]"]]) -> None:
-        for items, answer in batch:
+    async def _record_together(self, batch: Sequence[PendingTells]) -> None:
+        items: list[Tell] = []
+        for request in batch:
+            items.extend(request.items)
+        results = await self._record(items)
+        start = 0
+        for request in batch:
+            end = start + len(request.items)
+            request.resolve(results[start:end])
+            start = end
+
+    async def _record_one_by_one(self, batch: Sequence[PendingTells]) -> None:
+        for request in batch:
             try:
-                _set(answer, await self._settle(items))
-            except Exception as error:  # noqa: BLE001  it is raised where the answer is awaited
-                if not answer.done():
-                    answer.set_exception(error)
+                request.resolve(await self._record(request.items))
+            except Exception as error:  # noqa: BLE001  raised where the result is awaited
+                request.fail(error)
 
-
-def _set(answer: "asyncio.Future[list[Told]]", told: list[Told]) -> None:
-    if not answer.done():
-        answer.set_result(told)
+    async def _record(self, items: Sequence[Tell]) -> list[Told]:
+        return await self.database.in_writer_thread(tell, self.database, items)

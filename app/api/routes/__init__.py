@@ -1,1 +1,1 @@
-"""HTTP routes."""
+"""The routes, by who calls them and what they are about."""

@@ -3,48 +3,49 @@
 import asyncio
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Request
+from fastapi import APIRouter, Body, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import ValidationError
 
-from app.api.access import WORKER, Allow
-from app.api.batching.ask_batcher import Desk
-from app.api.batching.tell_batcher import TellDesk
-from app.api.fast_route import Direct
-from app.api.openapi import body, reference
+from app.api.access import WORKERS
+from app.api.batching.ask_batcher import AskBatcher
+from app.api.batching.tell_batcher import TellBatcher
+from app.api.fast_route import FastRoute
+from app.api.openapi import json_body, schema_reference
 from app.api.problems import RESPONSES
-from app.api.validation_messages import BodyInvalid, fault_of, in_body
+from app.api.validation_messages import BodyInvalid, errors_in_body, to_fault
 from app.errors import LeaseUnknown, ResultConflict, TellInvalid
 from app.service.work.heartbeat import heartbeat
 from app.service.work.release import release
 from counterpoise.wire.work import MOST_TELLS, Ask, Asked, HeartbeatAnswer, Leases, Released, Tell, Told
 
-router = APIRouter(tags=["work"], dependencies=[Depends(Allow(WORKER))], responses=RESPONSES, route_class=Direct)
-REFUSALS = {404: LeaseUnknown, 409: ResultConflict, 422: TellInvalid}
-# Its items are tells; but nothing that might be one is refused, so nothing may be ruled out here.
-ANYTHING = {"description": "anything else: answered with status 422 in its place, and refuses no other item"}
-LIST = {
+router = APIRouter(tags=["work"], dependencies=WORKERS, responses=RESPONSES, route_class=FastRoute)
+ERRORS_BY_STATUS = {404: LeaseUnknown, 409: ResultConflict, 422: TellInvalid}
+TELL = schema_reference(Tell)
+# An item that is not a tell refuses no other item, so the schema of a list must admit anything.
+INVALID_ITEM = {"description": "anything else: gets status 422 in its place, and refuses no other item"}
+TELLS = {
     "type": "array",
-    "items": {"anyOf": [reference(Tell), ANYTHING]},
+    "items": {"anyOf": [TELL, INVALID_ITEM]},
     "minItems": 1,
     "maxItems": MOST_TELLS,
-    "description": "tells, each answered in its place",
+    "description": "tells, each with a result in its place",
 }
 EXAMPLE = {"job": 17, "lease": "0123456789abcdef0123456789abcdef", "value": 3.25, "duration_s": 0.8}
 
 
 @router.post("/ask", summary="Get jobs")
 async def post_ask(ask: Ask, request: Request) -> Asked:
-    """Answers at once if there are jobs, else as soon as there are, else with the reason when `wait_s` is over."""
-    desk: Desk = request.app.state.desk
-    leaves = asyncio.ensure_future(_left(request))
+    """Responds at once if there are jobs, else as soon as there are any, else after `wait_s` with the reason."""
+    batcher: AskBatcher = request.app.state.ask_batcher
+    disconnected = asyncio.ensure_future(_wait_for_disconnect(request))
     try:
-        return await desk.ask(ask, leaves)
+        return await batcher.ask(ask, disconnected)
     finally:
-        leaves.cancel()
+        disconnected.cancel()
 
 
-async def _left(request: Request) -> None:
+async def _wait_for_disconnect(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -52,59 +53,64 @@ async def _left(request: Request) -> None:
 @router.post(
     "/tell",
     summary="Tell a value or a failure, or a list of them",
-    openapi_extra=body({"anyOf": [reference(Tell), LIST]}, EXAMPLE),
+    openapi_extra=json_body({"anyOf": [TELL, TELLS]}, EXAMPLE),
 )
-async def post_tell(said: Annotated[Any, Body()], request: Request) -> Told | list[Told]:
-    """Idempotent per lease. A list is answered item by item: a bad item refuses no other.
+async def post_tell(body: Annotated[Any, Body()], request: Request) -> Told | list[Told]:
+    """Idempotent per lease. The items of a list are independent: an invalid one refuses no other.
 
-    `job` and `lease` are a pair that /ask answered; that of the example stands for yours.
+    `job` and `lease` come from /ask; replace those of the example.
     """
-    desk: TellDesk = request.app.state.tell_desk
-    if isinstance(said, list):
-        return await _tell_list(said, desk)
+    batcher: TellBatcher = request.app.state.tell_batcher
+    if isinstance(body, list):
+        return await _tell_list(body, batcher)
     try:
-        item = Tell.model_validate(said)
+        item = Tell.model_validate(body)
     except ValidationError as error:
         raise BodyInvalid(error, Tell) from None
-    (answer,) = await desk.tell([item])
-    if answer.status != 200:
-        raise REFUSALS[answer.status](answer.detail)
-    return answer
+    (result,) = await batcher.tell([item])
+    if result.status != 200:
+        raise ERRORS_BY_STATUS[result.status](result.detail)
+    return result
 
 
-async def _tell_list(items: list[Any], desk: TellDesk) -> list[Told]:
+async def _tell_list(items: list[Any], batcher: TellBatcher) -> list[Told]:
     if not 1 <= len(items) <= MOST_TELLS:
         raise TellInvalid(f"a list holds 1 to {MOST_TELLS} tells, not {len(items)}; send several lists")
-    answers: dict[int, Told] = {}
-    good: dict[int, Tell] = {}
-    for index, raw in enumerate(items):
+    results: dict[int, Told] = {}
+    valid: dict[int, Tell] = {}
+    for index, item in enumerate(items):
         try:
-            good[index] = Tell.model_validate(raw)
+            valid[index] = Tell.model_validate(item)
         except ValidationError as error:
-            fault = fault_of(in_body(error, index)[0], Tell)
-            job = raw.get("job") if isinstance(raw, dict) else None
-            number = job if isinstance(job, int) and not isinstance(job, bool) else 0
-            answers[index] = Told(job=number, status=422, detail=f"{fault.pointer}: {fault.detail}")
-    if good:
-        answers |= zip(good, await desk.tell(list(good.values())), strict=True)
-    return [answers[index] for index in range(len(items))]
+            results[index] = _invalid_item(item, index, error)
+    if valid:
+        recorded = await batcher.tell(list(valid.values()))
+        results.update(zip(valid, recorded, strict=True))
+    return [results[index] for index in range(len(items))]
 
 
-@router.post("/heartbeat", summary="Give a sign of life")
-async def post_heartbeat(held: Leases, request: Request) -> HeartbeatAnswer:
-    """New deadlines, and which jobs to cancel. An expired lease lives again while nobody else has its job.
+def _invalid_item(item: Any, index: int, error: ValidationError) -> Told:
+    fault = to_fault(errors_in_body(error, index)[0], Tell)
+    job = item.get("job") if isinstance(item, dict) else None
+    is_number = isinstance(job, int) and not isinstance(job, bool)
+    return Told(job=job if is_number else 0, status=422, detail=f"{fault.pointer}: {fault.detail}")
 
-    Leases come from /ask; that of the example stands for yours.
+
+@router.post("/heartbeat", summary="Prolong leases")
+async def post_heartbeat(body: Leases, request: Request) -> HeartbeatAnswer:
+    """Returns new deadlines, and which jobs to cancel. Revives an expired lease while no other worker has its job.
+
+    Leases come from /ask; replace that of the example.
     """
-    leases = list(dict.fromkeys(held.leases))
+    leases = list(dict.fromkeys(body.leases))
     return HeartbeatAnswer(leases=await run_in_threadpool(heartbeat, request.app.state.database, leases))
 
 
 @router.post("/release", summary="Give jobs back")
-async def post_release(held: Leases, request: Request) -> Released:
-    """For jobs that will not be evaluated; counts nothing against them.
+async def post_release(body: Leases, request: Request) -> Released:
+    """For jobs that will not be evaluated; does not count as an attempt or a loss.
 
-    Leases come from /ask; that of the example stands for yours.
+    Leases come from /ask; replace that of the example.
     """
-    leases = list(dict.fromkeys(held.leases))
+    leases = list(dict.fromkeys(body.leases))
     return Released(released=await run_in_threadpool(release, request.app.state.database, leases))

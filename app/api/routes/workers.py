@@ -1,29 +1,30 @@
-"""The overview of workers, and draining one."""
+"""The list of workers, and draining one."""
 
 from fastapi import APIRouter
 
-from app.api.dependencies import TheDatabase, ThePage
-from app.api.routes.studies import ADMINS, READERS, page
+from app.api.access import ADMINS, READERS
+from app.api.dependencies import DatabaseDep
+from app.api.paging import PageRequestDep, to_page
 from app.service.work import workers
 from counterpoise.wire.views import Page, WorkerName, WorkerView
 
 router = APIRouter(tags=["workers"])
 
 
-@router.get("/workers", summary="Who is there, and what they did", dependencies=READERS)
-def get_workers(database: TheDatabase, window: ThePage) -> Page[WorkerView]:
-    """Everybody who has ever asked: when last seen, what they take and hold, how their jobs ended."""
-    return page(workers.list_workers(database, window.after, window.limit), window)
+@router.get("/workers", summary="List workers", dependencies=READERS)
+def get_workers(database: DatabaseDep, page: PageRequestDep) -> Page[WorkerView]:
+    """All workers that have ever asked: when last seen, what they evaluate and hold, how their jobs ended."""
+    return to_page(workers.list_workers(database, page.after, page.limit), page)
 
 
-# The name is in the body: it may hold anything, slashes too.
-@router.post("/workers/drain", summary="Give a worker no more jobs", dependencies=ADMINS)
-def post_drain(which: WorkerName, database: TheDatabase) -> WorkerView:
-    """What it holds goes on; its asks, waiting ones too, are answered with the reason `drained`."""
-    return workers.drain(database, which.worker, drained=True)
+# The name is in the body, not in the path: it may contain slashes.
+@router.post("/workers/drain", summary="Stop giving jobs to a worker", dependencies=ADMINS)
+def post_drain(body: WorkerName, database: DatabaseDep) -> WorkerView:
+    """It finishes the jobs that it holds. Its asks, waiting ones too, return the reason `drained`."""
+    return workers.drain(database, body.worker, drained=True)
 
 
-@router.post("/workers/undrain", summary="Give it jobs again", dependencies=ADMINS)
-def post_undrain(which: WorkerName, database: TheDatabase) -> WorkerView:
-    """From its next ask on."""
-    return workers.drain(database, which.worker, drained=False)
+@router.post("/workers/undrain", summary="Give jobs to a worker again", dependencies=ADMINS)
+def post_undrain(body: WorkerName, database: DatabaseDep) -> WorkerView:
+    """Takes effect from its next ask."""
+    return workers.drain(database, body.worker, drained=False)

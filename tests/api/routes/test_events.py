@@ -206,7 +206,7 @@ def test_the_feed_is_trimmed_but_goes_on_counting(wing: Wing, database: Database
 
 
 def test_long_histories_come_in_pages(wing: Wing, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.api.batching.event_broadcaster.PAGE", 3)
+    monkeypatch.setattr("app.api.batching.event_broadcaster.PAGE_SIZE", 3)
     for number in range(4):
         wing.client.post("/studies", json={**SPEC, "name": f"car{number}"})
         wing.post("/pause")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.api.batching.ask_batcher import Desk
+from app.api.batching.ask_batcher import AskBatcher
 from app.errors import DatabaseUnusable
 from app.service.work.ask import serve_asks
 from app.store.database import Database
@@ -387,16 +387,16 @@ def test_a_desk_that_closes_keeps_no_lease_and_nobody_waiting(wing: Wing, monkey
     monkeypatch.setattr("app.api.batching.ask_batcher.serve_asks", slow)
 
     async def scene() -> list[Any]:
-        desk = Desk(wing.database, 20.0)
-        desk.start()
+        batcher = AskBatcher(wing.database, 20.0)
+        batcher.start()
         never = asyncio.get_running_loop().create_future()
-        waits = asyncio.create_task(desk.ask(Ask(worker="a", studies=["*"], objectives=["*"], wait_s=60), never))
+        waits = asyncio.create_task(batcher.ask(Ask(worker="a", studies=["*"], objectives=["*"], wait_s=60), never))
         await asyncio.to_thread(leasing.wait, 20)
-        desk.close()
+        batcher.close()
         first = await waits
-        late = await desk.ask(Ask(worker="b", studies=["*"], objectives=["*"], wait_s=0), never)
+        late = await batcher.ask(Ask(worker="b", studies=["*"], objectives=["*"], wait_s=0), never)
         go_on.set()
-        await desk.stop()
+        await batcher.stop()
         return [first.jobs, late.jobs]
 
     assert asyncio.run(asyncio.wait_for(scene(), 30)) == [[], []]

@@ -1,11 +1,11 @@
-"""The desk of asks when something goes wrong, or slowly, beside it."""
+"""The batcher of asks when something goes wrong, or slowly, beside it."""
 
 import asyncio
 import threading
 
 import pytest
 
-from app.api.batching.ask_batcher import Desk
+from app.api.batching.ask_batcher import AskBatcher
 from app.errors import DatabaseUnusable
 from app.service.work.ask import any_jobs_for
 from app.service.work.release import release
@@ -27,12 +27,12 @@ def test_jobs_reach_their_worker_whatever_becomes_of_those_who_get_none(
     monkeypatch.setattr("app.api.batching.ask_batcher.drained_workers", away)
 
     async def scene() -> list[int]:
-        desk = Desk(wing.database, 20.0)
+        batcher = AskBatcher(wing.database, 20.0)
         never = asyncio.get_running_loop().create_future()
-        asks = [asyncio.create_task(desk.ask(ask, never)) for ask in (asking("mass", 1.0), asking("none", 1.0))]
-        desk.start()  # now that both are there: they are served together
+        asks = [asyncio.create_task(batcher.ask(ask, never)) for ask in (asking("mass", 1.0), asking("none", 1.0))]
+        batcher.start()  # now that both are there: they are served together
         answers = await asyncio.gather(*asks)
-        await desk.stop()
+        await batcher.stop()
         return [len(answer.jobs) for answer in answers]
 
     assert asyncio.run(asyncio.wait_for(scene(), 60)) == [1, 0]
@@ -50,14 +50,14 @@ def test_a_look_for_jobs_holds_up_nobody_who_writes(wing: Wing, monkeypatch: pyt
     monkeypatch.setattr("app.api.batching.ask_batcher.any_jobs_for", slow)
 
     async def scene() -> None:
-        desk = Desk(wing.database, 20.0)
-        desk.start()
+        batcher = AskBatcher(wing.database, 20.0)
+        batcher.start()
         never = asyncio.get_running_loop().create_future()
-        waits = asyncio.create_task(desk.ask(asking("none", 60.0), never))
+        waits = asyncio.create_task(batcher.ask(asking("none", 60.0), never))
         assert await asyncio.to_thread(looking.wait, 20)
         await asyncio.wait_for(asyncio.to_thread(wing.database.write, record_uptime), 10)
         written.set()
-        await desk.stop()
+        await batcher.stop()
         await waits
 
     asyncio.run(asyncio.wait_for(scene(), 60))
@@ -76,14 +76,14 @@ def test_who_has_just_come_does_not_wait_for_a_look_after_those_who_wait(
     monkeypatch.setattr("app.api.batching.ask_batcher.any_jobs_for", slow)
 
     async def scene() -> int:
-        desk = Desk(wing.database, 20.0)
-        desk.start()
+        batcher = AskBatcher(wing.database, 20.0)
+        batcher.start()
         never = asyncio.get_running_loop().create_future()
-        waits = asyncio.create_task(desk.ask(asking("none", 60.0), never))
+        waits = asyncio.create_task(batcher.ask(asking("none", 60.0), never))
         assert await asyncio.to_thread(looking.wait, 20)
-        answer = await asyncio.wait_for(desk.ask(asking("mass", 10.0), never), 10)
+        answer = await asyncio.wait_for(batcher.ask(asking("mass", 10.0), never), 10)
         served.set()
-        await desk.stop()
+        await batcher.stop()
         await waits
         return len(answer.jobs)
 
@@ -105,16 +105,16 @@ def test_who_waits_is_looked_after_again_when_the_database_answers_again(
     monkeypatch.setattr("app.api.batching.ask_batcher.any_jobs_for", away_twice)
 
     async def scene() -> int:
-        desk = Desk(wing.database, 20.0)
+        batcher = AskBatcher(wing.database, 20.0)
         held = wing.ask("mass", max_jobs=50)["jobs"]
-        desk.start()
+        batcher.start()
         never = asyncio.get_running_loop().create_future()
-        waits = asyncio.create_task(desk.ask(asking("mass", 60.0), never))
-        while desk.waiters == [] or desk.waiters[0].fresh:
+        waits = asyncio.create_task(batcher.ask(asking("mass", 60.0), never))
+        while batcher.pending == [] or batcher.pending[0].is_new:
             await asyncio.sleep(0.01)
         await asyncio.to_thread(release, wing.database, [held[0]["lease"]])
         answer = await asyncio.wait_for(waits, 30)
-        await desk.stop()
+        await batcher.stop()
         return len(answer.jobs)
 
     assert asyncio.run(asyncio.wait_for(scene(), 60)) == 1
