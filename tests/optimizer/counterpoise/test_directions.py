@@ -53,7 +53,8 @@ def test_a_corner_ignores_one_objective() -> None:
 def test_worths_of_all_kinds_are_stacked() -> None:
     both = np.vstack([ray_worth(F, W, DEFAULTS), pbi_worth(F, W, DEFAULTS)])
     assert_array_equal(worths(F, W, replace(DEFAULTS, corners=False)), both)
-    assert_array_equal(worths(F, W, DEFAULTS), np.vstack([both, corner_worth(F)]))
+    with_corners = worths(F, W, replace(DEFAULTS, corners=True))
+    assert_array_equal(with_corners, np.vstack([both, corner_worth(F)]))
 
 
 def test_winners_are_the_best_of_any_direction() -> None:

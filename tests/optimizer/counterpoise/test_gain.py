@@ -73,7 +73,8 @@ def test_targets_win_a_direction() -> None:
     t = np.linspace(0.0, 1.0, 101)
     F = np.stack([t, 1.0 - t], axis=1)
     W = np.array([[0.5, 0.5]])
-    ends_and_middle = choose_targets(F, W, DEFAULTS, RNG(0))
+    winning = replace(DEFAULTS, targets_win=True, corners=True)
+    ends_and_middle = choose_targets(F, W, winning, RNG(0))
     assert_allclose(ends_and_middle, [[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]])
     assert len(choose_targets(F, W, replace(DEFAULTS, targets_win=False), RNG(0))) == 101
 

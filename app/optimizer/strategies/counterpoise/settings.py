@@ -16,7 +16,7 @@ class CounterpoiseSettings:
     ray_origin: float = 1.1  # where rays start, on the scale on which the front spans [0, 1]
     smallest_weight: float = 0.001  # of an objective in a ray's direction
     pbi_penalty: float = 5.0  # weight of the distance from the direction
-    corners: bool = True  # also search where all objectives but one are small, so that ranges can grow
+    corners: bool = False  # also search where all objectives but one are small, so that ranges can grow
 
     # Search on the predicted means
     generations: int = 40
@@ -34,7 +34,7 @@ class CounterpoiseSettings:
     targets: int = 150  # most points that stand for the front to be found
     many_targets: int = 250  # the same from `many_objectives` on
     many_objectives: int = 8
-    targets_win: bool = True  # targets are the nondominated points that win a direction; else all nondominated ones
+    targets_win: bool = False  # targets are the nondominated points that win a direction; else all nondominated ones
 
     # Candidates of promotion
     optimism: float = 2.0  # deviations by which a candidate's values are lowered before it may be dominated
