@@ -68,9 +68,9 @@ def _objective_growth(changes: ChangeSet, co_objectives: CoObjectives) -> dict[i
             # Only what it leaves, or that it is superseded; a value or failure of its own is counted below.
             counters(co_objective)[before] -= before in _LEAVES
             counters(co_objective)[after] += after is JobState.SUPERSEDED
-    with_other_runs = {co_objective for found in co_objectives.values() for co_objective in found}
     for result in changes.results:
-        if result.of_job and result.objective in with_other_runs:
+        has_own_jobs = result.objective in co_objectives
+        if result.of_job and not has_own_jobs:
             counters(result.objective)[JobState.FAILED if result.failure else JobState.DONE] += 1
     for objective, anomaly in changes.anomalies:
         counters(objective)[anomaly] += 1

@@ -85,7 +85,8 @@ def _csv(pages: Pages, headings: list[str], cells: Callable[[Any], Iterable[Any]
     """As in RFC 4180: commas, CRLF, quotes where they are needed."""
     yield _lines([headings])
     for page in pages:
-        yield _lines([_cell(value) for value in cells(item)] for item in page)
+        rows = [list(map(_cell, cells(item))) for item in page]
+        yield _lines(rows)
 
 
 def _lines(rows: Iterable[Sequence[str]]) -> str:

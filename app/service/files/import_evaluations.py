@@ -1,6 +1,7 @@
 """Imports: known evaluations become data of a study, all of a request or none."""
 
 from collections.abc import Callable
+from itertools import chain
 
 from app.domain.changes import Event, Result
 from app.domain.studies import Study, co_objectives
@@ -59,7 +60,7 @@ def _changes(connection: Connection, study: Study, reading: Reading, evaluate: b
     changes = ImportChanges(co_objectives(objectives), study.limits, evaluate, names)
     points = changes.merge(reading.evaluations)
     samples = samples_at(connection, study.id, list(points))
-    sample_ids = sorted(sample.id for found in samples.values() for sample in found)
+    sample_ids = sorted(sample.id for sample in chain.from_iterable(samples.values()))
     outcomes = known_outcomes(connection, sample_ids)
     jobs = jobs_of_samples(connection, sample_ids, lock=lock)
     for point, row in points.items():

@@ -63,8 +63,11 @@ class Past:
 
     def complete_values(self) -> Floats:
         """The values of D, (n, m)."""
-        rows = [[values[sample][0] for values in self.values] for sample in self.complete()]
-        return np.array(rows, dtype=float).reshape(len(rows), len(self.values))
+        complete = self.complete()
+        F = np.empty((len(complete), len(self.values)))
+        for j, values in enumerate(self.values):
+            F[:, j] = [values[sample][0] for sample in complete]
+        return F
 
 
 def read_past(connection: Connection, problem: Problem, step: Step) -> Past:

@@ -178,7 +178,9 @@ def _nondominated(spec: Specification, samples: Sequence[SampleView]) -> list[Sa
     import numpy as np
 
     signs = [-1.0 if objective.direction == "maximize" else 1.0 for objective in spec.objectives]
-    rows = [[sample.values[name] for name in spec.objective_names] for sample in complete]
-    F = np.array(rows) * signs  # (n, m)
+    columns = []
+    for sign, name in zip(signs, spec.objective_names, strict=True):
+        columns.append(sign * np.array([sample.values[name] for sample in complete]))
+    F = np.column_stack(columns)  # (n, m)
     is_best = moocore.is_nondominated(F, keep_weakly=True)
     return [sample for sample, is_kept in zip(complete, is_best, strict=True) if is_kept]

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
+from itertools import chain
 
 from app.domain.jobs import Lease, LeaseRequest
 from app.domain.studies import Definition, Queue
@@ -23,7 +24,9 @@ def any_jobs_for(database: Database, asks: Sequence[Ask]) -> bool:
     """Whether there is a job for any of these asks. Reads only, in a constant number of queries."""
     with database.read() as connection:
         queues = queues_of(connection, asks)
-        wanted = {queue.id for ask in asks for queue in _wanted(ask, queues)}
+        wanted: set[int] = set()
+        for ask in asks:
+            wanted.update(_wanted(ask, queues))
         return bool(wanted) and any_ready(connection, sorted(wanted))
 
 
@@ -45,12 +48,15 @@ def _serve(connection: Connection, asks: Sequence[Ask], heartbeat_s: float) -> l
     queues = queues_of(connection, asks)
     groups: dict[QueueIds, list[int]] = {}  # by queues wanted: indices of asks
     for index, ask in enumerate(asks):
-        wanted = tuple(queue.id for queue in _wanted(ask, queues))
+        wanted = _wanted(ask, queues)
         if wanted and not workers[ask.worker].drained:
             groups.setdefault(wanted, []).append(index)
     leases: list[list[Lease]] = [[] for _ in asks]
     for batch in _disjoint_batches(groups):
-        requests = [_request(wanted, [asks[index] for index in groups[wanted]], queues) for wanted in batch]
+        requests = []
+        for wanted in batch:
+            limit = sum(asks[index].max_jobs for index in groups[wanted])
+            requests.append(LeaseRequest(_from_random_study(wanted, queues), limit))
         leased = lease_jobs(connection, requests)
         for wanted in batch:
             available = [lease for lease in leased if lease.objective in wanted]
@@ -68,12 +74,13 @@ def _seen(ask: Ask) -> WorkerSeen:
 
 
 def queues_of(connection: Connection, asks: Sequence[Ask]) -> list[Queue]:
-    names = {name for ask in asks for name in ask.studies}
+    names = set(chain.from_iterable(ask.studies for ask in asks))
     return find_queues(connection, None if ALL in names else sorted(names))
 
 
-def _wanted(ask: Ask, queues: Sequence[Queue]) -> list[Queue]:
-    return [queue for queue in queues if _has_jobs(queue) and _is_wanted(ask, queue)]
+def _wanted(ask: Ask, queues: Sequence[Queue]) -> QueueIds:
+    """The queues that may have jobs for this ask."""
+    return tuple(queue.id for queue in queues if _has_jobs(queue) and _is_wanted(ask, queue))
 
 
 def _has_jobs(queue: Queue) -> bool:
@@ -101,11 +108,6 @@ def _disjoint_batches(groups: Iterable[QueueIds]) -> list[list[QueueIds]]:
     return batches
 
 
-def _request(wanted: QueueIds, asks: Sequence[Ask], queues: Sequence[Queue]) -> LeaseRequest:
-    limit = sum(ask.max_jobs for ask in asks)
-    return LeaseRequest(_from_random_study(wanted, queues), limit)
-
-
 def _from_random_study(wanted: QueueIds, queues: Sequence[Queue]) -> list[int]:
     """The queues, beginning at a random study: in a fixed order the first study would starve the others."""
     study_of = {queue.id: queue.study for queue in queues}
@@ -125,9 +127,13 @@ def _deal(available: Sequence[Lease], members: Sequence[int], asks: Sequence[Ask
 
 
 def _jobs(connection: Connection, leases: Sequence[Sequence[Lease]], heartbeat_s: float) -> list[list[Job]]:
-    studies = {lease.study for own in leases for lease in own}
+    studies = {lease.study for lease in chain.from_iterable(leases)}
     definitions = definitions_of(connection, studies)
-    return [[_job(lease, definitions[lease.study], heartbeat_s) for lease in own] for own in leases]
+
+    def jobs_of(own: Sequence[Lease]) -> list[Job]:
+        return [_job(lease, definitions[lease.study], heartbeat_s) for lease in own]
+
+    return [jobs_of(own) for own in leases]
 
 
 def _job(lease: Lease, study: Definition, heartbeat_s: float) -> Job:
