@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from app.optimizer.arrays import Floats
 from app.optimizer.snapshot import Forecasts
-from app.optimizer.strategies.counterpoise.co_model import CoModel, earned, errors
+from app.optimizer.strategies.counterpoise.models.co_model import CoModel, earned, errors
 from app.optimizer.strategies.counterpoise.settings import DEFAULTS
 
 

@@ -17,7 +17,7 @@ from app.optimizer.proposal.selection import known_points
 from app.optimizer.search.design import latin
 from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.counterpoise.candidates import Candidates, fresh_candidates
-from app.optimizer.strategies.counterpoise.objective_models import ObjectiveModels, complete_samples
+from app.optimizer.strategies.counterpoise.models.objective_models import ObjectiveModels, complete_samples
 from app.optimizer.strategies.counterpoise.scale import Scale, front_scale, nondominated
 from app.optimizer.strategies.counterpoise.settings import CounterpoiseSettings
 

@@ -13,7 +13,7 @@ from app.optimizer.samples import Samples, join, new_samples
 from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.counterpoise.archive import Archive, StepContext
 from app.optimizer.strategies.counterpoise.cheap_points import share
-from app.optimizer.strategies.counterpoise.objective_models import ObjectiveModels, complete_samples
+from app.optimizer.strategies.counterpoise.models.objective_models import ObjectiveModels, complete_samples
 from app.optimizer.strategies.counterpoise.promotion import FullChoice
 
 

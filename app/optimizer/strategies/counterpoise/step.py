@@ -20,8 +20,8 @@ from app.optimizer.strategies.counterpoise.cheap_points import extra_counts
 from app.optimizer.strategies.counterpoise.directions import directions
 from app.optimizer.strategies.counterpoise.extras import extra_points
 from app.optimizer.strategies.counterpoise.gain import normal_draws
-from app.optimizer.strategies.counterpoise.model import Fit, fit_kriging
-from app.optimizer.strategies.counterpoise.objective_models import fit_objectives
+from app.optimizer.strategies.counterpoise.models.model import Fit, fit_kriging
+from app.optimizer.strategies.counterpoise.models.objective_models import fit_objectives
 from app.optimizer.strategies.counterpoise.promotion import choose_full_samples
 from app.optimizer.strategies.counterpoise.report import make_proposal
 from app.optimizer.strategies.counterpoise.search import evolve

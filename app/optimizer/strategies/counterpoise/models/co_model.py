@@ -12,7 +12,7 @@ import numpy as np
 
 from app.optimizer.arrays import Floats
 from app.optimizer.snapshot import Forecasts
-from app.optimizer.strategies.counterpoise.model import Model
+from app.optimizer.strategies.counterpoise.models.model import Model
 from app.optimizer.strategies.counterpoise.settings import CounterpoiseSettings
 
 

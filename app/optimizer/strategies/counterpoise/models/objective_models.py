@@ -18,10 +18,10 @@ from app.optimizer.problem import Problem
 from app.optimizer.proposal.full_sample_report import CoModelReport
 from app.optimizer.samples import Samples
 from app.optimizer.snapshot import Data, Snapshot
-from app.optimizer.strategies.counterpoise.co_model import CoModel, earned, errors
-from app.optimizer.strategies.counterpoise.model import Constant, Fit, Model, fit_kriging
+from app.optimizer.strategies.counterpoise.models.co_model import CoModel, earned, errors
+from app.optimizer.strategies.counterpoise.models.model import Constant, Fit, Model, fit_kriging
+from app.optimizer.strategies.counterpoise.models.training import full_samples, training_data
 from app.optimizer.strategies.counterpoise.settings import CounterpoiseSettings
-from app.optimizer.strategies.counterpoise.training import full_samples, training_data
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,1 @@
+"""The models that promotion relies on: one per objective, and co-models of slow objectives."""
