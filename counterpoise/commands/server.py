@@ -1,4 +1,4 @@
-"""Commands that run the server: `serve` and `migrate`."""
+"""The commands that run the server: `serve`, `planner` and `migrate`."""
 
 import json
 import os
@@ -8,9 +8,10 @@ import typer
 from rich.console import Console
 
 from counterpoise.blas_threads import ONE_BLAS_THREAD
-from counterpoise.commands.failure import FAILED, WRONG_USAGE, fail, require
+from counterpoise.commands.options import AsJson
+from counterpoise.commands.output import FAILED, WRONG_USAGE, fail, require
 
-Url = Annotated[
+DatabaseUrl = Annotated[
     str | None, typer.Option("--database-url", help="sqlite:///FILE or postgresql://… [COUNTERPOISE_DATABASE_URL]")
 ]
 
@@ -26,10 +27,10 @@ def serve(
     port: Annotated[
         int | None, typer.Option(help="Port to listen on, 0 for any [COUNTERPOISE_PORT, else 8000]")
     ] = None,
-    database_url: Url = None,
+    database_url: DatabaseUrl = None,
     planner: Annotated[bool, typer.Option("--planner/--no-planner", help="Run a planner beside the server.")] = True,
 ) -> None:
-    """Run the server. SQLite databases are made and upgraded as needed.
+    """Run the server. SQLite databases are created and upgraded as needed.
 
     Example: [bold]counterpoise serve --port 8000 --database-url sqlite:///counterpoise.db[/bold]
     """
@@ -37,10 +38,10 @@ def serve(
 
 
 def planner(
-    database_url: Url = None,
+    database_url: DatabaseUrl = None,
     with_parent: Annotated[bool, typer.Option(hidden=True, help="End when standard input ends.")] = False,
 ) -> None:
-    """Run a planner: it fits models, plans steps and lets leases expire. Any number of them may run.
+    """Run a planner: it fits models, plans steps and expires leases. Any number of them may run.
 
     Example: [bold]counterpoise planner --database-url postgresql://me@localhost/counterpoise[/bold]
     """
@@ -48,7 +49,8 @@ def planner(
 
 
 def migrate(
-    database_url: Url = None, as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
 ) -> None:
     """Bring a database to the schema that this version needs; safe to repeat and to run from several places at once.
 
@@ -58,11 +60,12 @@ def migrate(
     if as_json:
         typer.echo(json.dumps({"before": before, "after": after}))
     else:
-        words = f"already at {after}" if before == after else f"{before or 'empty'} -> {after}"
-        Console().print(f"database: {words}", highlight=False)
+        change = f"already at {after}" if before == after else f"{before or 'empty'} -> {after}"
+        Console().print(f"database: {change}", highlight=False)
 
 
 def run_in_server(function: str, arguments: dict[str, Any], **options: Any) -> Any:
+    """Call a function of `app.main` with the settings of the environment and these options."""
     require("sqlalchemy", "The server", "server")
     os.environ.update(ONE_BLAS_THREAD)  # before the libraries are loaded, below
     from app.errors import CounterpoiseError, SettingsInvalid
@@ -70,7 +73,7 @@ def run_in_server(function: str, arguments: dict[str, Any], **options: Any) -> A
 
     try:
         settings = load_settings(**options)
-        from app import main  # here: a wrong setting is said at once, not after all has been loaded
+        from app import main  # here: a wrong setting is reported before the libraries are loaded
 
         return getattr(main, function)(settings, **arguments)
     except SettingsInvalid as error:

@@ -19,9 +19,9 @@ from app.service.files.json_reader import read_json
 from app.settings import load_settings
 from counterpoise import Client
 from counterpoise.cli import app
+from counterpoise.client.evaluation_file import CSV, split
 from counterpoise.commands.study import study as commands
-from counterpoise.errors import Refused, ServerAway
-from counterpoise.evaluation_file import CSV, split
+from counterpoise.errors import Refused, ServerUnavailable
 from counterpoise.wire.problems import Fault
 from counterpoise.wire.specification import parse_specification
 from tests.api.wing import LOCAL, SPEC
@@ -118,7 +118,7 @@ def test_an_export_that_is_refused_or_breaks_off_is_a_failure() -> None:
     with Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, stream=Broken()))) as client:
         parts = client.export("wing")
         assert next(parts) == b"half"
-        with pytest.raises(ServerAway, match="cut"):
+        with pytest.raises(ServerUnavailable, match="cut"):
             next(parts)
 
 
