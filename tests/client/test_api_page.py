@@ -1,4 +1,4 @@
-"""What docs/api.md shows of the client, run as printed."""
+"""The Python code of docs/api.md, run as printed."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ from tests.worker.in_process_server import serving_here
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 
 
-def test_the_page_does_as_it_says(sqlite_template: Path, tmp_path: Path) -> None:
+def test_the_code_of_the_page_runs(sqlite_template: Path, tmp_path: Path) -> None:
     (code,) = re.findall(r"```python\n(.*?)^```$", PAGE.read_text().partition("\n## In Python\n")[2], re.M | re.S)
     file = tmp_path / "counterpoise.db"
     file.write_bytes(sqlite_template.read_bytes())

@@ -1,4 +1,4 @@
-"""A client that listens: it goes on where it was, whatever happens to the connection."""
+"""The event stream of the client: it continues after the last event, whatever happens to the connection."""
 
 import threading
 from collections.abc import Iterator
@@ -13,16 +13,16 @@ from counterpoise import Client
 from counterpoise.errors import Refused, ServerUnavailable, UnexpectedResponse
 from counterpoise.wire.specification import parse_specification
 from tests.api.wing import SPEC
-from tests.client.test_client import problem, talking
+from tests.client.mock_server import client_of, problem
 from tests.e2e.processes import PATIENCE_S, eventually, serving
 
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    waited: list[float] = []
-    monkeypatch.setattr("counterpoise.client.event_stream.time.sleep", waited.append)
-    monkeypatch.setattr("counterpoise.client.event_stream.time.monotonic", lambda: sum(waited))
-    return waited
+    pauses: list[float] = []
+    monkeypatch.setattr("counterpoise.client.event_stream.time.sleep", pauses.append)
+    monkeypatch.setattr("counterpoise.client.event_stream.time.monotonic", lambda: sum(pauses))
+    return pauses
 
 
 def stream(*blocks: str, breaks: bool = False) -> httpx.Response:
@@ -40,13 +40,13 @@ def block(number: int, kind: str = "done") -> str:
     return f'id: 7-{number}\nevent: {kind}\ndata: {{"study": "wing", "seq": {number}, "at": "t", "kind": "{kind}"}}'
 
 
-def places(asked: list[httpx.Request]) -> list[str | None]:
-    return [request.url.params.get("after") for request in asked]
+def positions(requests: list[httpx.Request]) -> list[str | None]:
+    return [request.url.params.get("after") for request in requests]
 
 
-def test_it_goes_on_after_what_it_got(pauses: list[float]) -> None:
-    client, asked = talking(
-        stream("id: 7-2", breaks=True),  # nothing has happened yet, but it knows where it is
+def test_it_continues_after_the_last_event(pauses: list[float]) -> None:
+    client, requests = client_of(
+        stream("id: 7-2", breaks=True),  # without an event, but with a position
         httpx.ConnectError("no"),
         problem(503),
         stream(block(3), ": still here", block(4), breaks=True),
@@ -61,20 +61,20 @@ def test_it_goes_on_after_what_it_got(pauses: list[float]) -> None:
         ("7-6", "deleted", 6),
     ]
     assert (events[0].study, events[0].at, events[0].data["kind"]) == ("wing", "t", "done")
-    assert places(asked) == [None, "7-2", "7-2", "7-2", "7-4", "7-5"]
+    assert positions(requests) == [None, "7-2", "7-2", "7-2", "7-4", "7-5"]
     assert len(pauses) == 5
 
 
-def test_what_is_there_already_ends(pauses: list[float]) -> None:
-    client, asked = talking(stream(block(1), breaks=True), stream(block(2)))
+def test_without_follow_it_ends(pauses: list[float]) -> None:
+    client, requests = client_of(stream(block(1), breaks=True), stream(block(2)))
     assert [event.seq for event in client.events(after="0", follow=False)] == [1, 2]
-    assert [request.url.params["follow"] for request in asked] == ["false", "false"]
-    assert places(asked) == ["0", "7-1"]
-    assert asked[0].url.path == "/events"
+    assert [request.url.params["follow"] for request in requests] == ["false", "false"]
+    assert positions(requests) == ["0", "7-1"]
+    assert requests[0].url.path == "/events"
 
 
-def test_a_server_that_stays_away_is_given_up(pauses: list[float]) -> None:
-    client, _ = talking(stream(block(1), breaks=True), httpx.ConnectError("no"), retry_s=5.0)
+def test_an_unavailable_server_is_an_error_in_the_end(pauses: list[float]) -> None:
+    client, _ = client_of(stream(block(1), breaks=True), httpx.ConnectError("no"), retry_s=5.0)
     events = client.events("wing")
     assert next(events).seq == 1
     with pytest.raises(ServerUnavailable):
@@ -83,39 +83,39 @@ def test_a_server_that_stays_away_is_given_up(pauses: list[float]) -> None:
 
 
 def test_a_refusal_is_not_repeated(pauses: list[float]) -> None:
-    client, asked = talking(problem(404, "study-unknown"))
+    client, requests = client_of(problem(404, "study-unknown"))
     with pytest.raises(Refused):
         next(client.events("wing"))
-    assert len(asked) == 1
-    with pytest.raises(ValueError, match="no name of a study"):
+    assert len(requests) == 1
+    with pytest.raises(ValueError, match="not a name of a study"):
         client.events("a/b")
 
 
 @pytest.mark.parametrize("data", ["[]", "{", '{"seq": "x"}'])
-def test_what_it_does_not_understand_it_says(pauses: list[float], data: str) -> None:
-    client, _ = talking(stream(f"id: 1\nevent: done\ndata: {data}"), problem(404), retry_s=0.0)
+def test_an_unexpected_event_is_an_error(pauses: list[float], data: str) -> None:
+    client, _ = client_of(stream(f"id: 1\nevent: done\ndata: {data}"), problem(404), retry_s=0.0)
     with pytest.raises(UnexpectedResponse, match="an event is not what"):
         next(client.events())
 
 
-def test_it_listens_across_a_restart_of_the_server(database: Database, database_url: str) -> None:
+def test_it_continues_after_a_restart_of_the_server(database: Database, database_url: str) -> None:
     create(database, parse_specification(SPEC), 60.0)
-    heard: list[Any] = []
+    received: list[Any] = []
 
     def listen(url: str) -> None:
         with Client(url, retry_s=120.0) as client:
-            heard.extend((event.seq, event.kind) for event in client.events("wing", after="0"))
+            received.extend((event.seq, event.kind) for event in client.events("wing", after="0"))
 
     with serving(database_url, "--no-planner") as (url, _):
         thread = threading.Thread(target=listen, args=(url,))
         thread.start()
-        eventually(lambda: len(heard) == 2, "the first events")
+        eventually(lambda: len(received) == 2, "the first events")
         pause(database, "wing")
     resume(database, "wing")
     with serving(database_url, "--no-planner", port=int(url.rsplit(":", 1)[1])):
         pause(database, "wing")
-        eventually(lambda: len(heard) == 5, "what happened meanwhile, and since")
+        eventually(lambda: len(received) == 5, "the events since then")
         delete(database, "wing", force=False)
         thread.join(PATIENCE_S)
     kinds = ["created", "step_due", "paused", "resumed", "paused"]
-    assert heard == [*enumerate(kinds, 1), (None, "deleted")]
+    assert received == [*enumerate(kinds, 1), (None, "deleted")]
