@@ -1,4 +1,4 @@
-"""Counterpoise for every node: wire shapes, client, worker and command line. Needs no numerical stack."""
+"""What an engineer installs on any node: client, worker and command line. Needs no numerical libraries."""
 
 from importlib import import_module
 from importlib.metadata import version
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from counterpoise.worker.simulation_api import Infrastructure as Infrastructure
 
 __version__ = version("counterpoise")
-# Loaded when asked for: a command that needs none of them starts without them.
-HOMES = {
+# Imported on first use: a command that needs none of them starts faster.
+_MODULES = {
     "Client": "counterpoise.client",
     "RequestFailed": "counterpoise.errors",
     "Infeasible": "counterpoise.worker.simulation_api",
@@ -23,6 +23,6 @@ HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'counterpoise' has no attribute {name!r}")
-    return getattr(import_module(HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)

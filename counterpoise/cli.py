@@ -2,16 +2,15 @@
 
 import json
 import platform
-from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from counterpoise import __version__
 from counterpoise.commands import bench, demo, doctor, replay, server
-from counterpoise.commands.study import explain, study, watch
-from counterpoise.commands.study import files as study_files
-from counterpoise.commands.work import worker, workers
+from counterpoise.commands.options import AsJson
+from counterpoise.commands.study import import_export, study, watch
+from counterpoise.commands.work import explain, worker, workers
 
 app = typer.Typer(
     name="counterpoise",
@@ -25,15 +24,13 @@ server.add_to(app)
 demo.add_to(app)
 bench.add_to(app)
 study.add_to(app)
-study_files.add_to(study.study)
+import_export.add_to(study.study)
+watch.add_to(study.study)
 worker.add_to(app)
 doctor.add_to(app)
 replay.add_to(app)
 explain.add_to(app)
 workers.add_to(app)
-watch.add_to(app)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
 @app.command()

@@ -1,12 +1,12 @@
-"""What a client can fail with: one tree, each error says what, where and what to do."""
+"""The errors of a client: one tree; each message contains what happened, where, and what to do."""
 
 from counterpoise.wire.problems import Fault, Problem
 
 
 class RequestFailed(Exception):
-    """The server was not reached, or refused, or answered what nobody understands.
+    """The server was not reached, refused the request, or sent an unexpected response.
 
-    `status` is the HTTP status where there was an answer, `problem` what the server said, `detail` all of it in words.
+    `status` is the HTTP status of the response, if there was one, `problem` its body, `detail` the whole message.
     """
 
     def __init__(self, detail: str, status: int | None = None, problem: Problem | None = None) -> None:
@@ -21,13 +21,13 @@ class RequestFailed(Exception):
         return self.problem.errors if self.problem else []
 
 
-class ServerAway(RequestFailed):
-    """No answer, or none from the server itself: it may answer later."""
+class ServerUnavailable(RequestFailed):
+    """No response, or none from the server itself; a later request may succeed."""
 
 
 class Refused(RequestFailed):
-    """The server answered with a problem."""
+    """The server responded with a problem."""
 
 
-class NotUnderstood(RequestFailed):
-    """An answer that this version does not understand: another version, or no Counterpoise server at all."""
+class UnexpectedResponse(RequestFailed):
+    """A response that this version cannot read: from another version, or not from a Counterpoise server."""

@@ -26,7 +26,7 @@ structlog.configure(
     ]
 )
 
-LONG_ROOMS = ("e2e", "house", "reliability", "workers")
+LONG_ROOMS = ("client", "commands", "e2e", "evaluators", "project", "reliability", "worker", "workers")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

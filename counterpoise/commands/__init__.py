@@ -1,1 +1,1 @@
-"""One module per group of commands; each imports what it needs only when it runs."""
+"""The commands, by topic. Each imports what it needs only when it runs."""

@@ -1,10 +1,10 @@
-"""The command `bench`, which lives in a checkout's benchmarks/ and not in the wheel."""
+"""The command `bench`. The benchmarks are part of a checkout, not of the wheel."""
 
 import importlib.util
 
 import typer
 
-from counterpoise.commands.failure import fail
+from counterpoise.commands.output import fail
 
 
 def add_to(app: typer.Typer) -> None:
@@ -18,9 +18,8 @@ def bench(context: typer.Context) -> None:
     Example: [bold]counterpoise bench --help[/bold]
     """
     if importlib.util.find_spec("benchmarks") is None:
-        fail(
-            "benchmarks are part of a checkout, not of the installed package; clone the repository and run `make bench`"
-        )
+        hint = "clone the repository and run `make bench`"
+        fail(f"benchmarks are part of a checkout, not of the installed package; {hint}")
     from benchmarks.cli import bench as benchmarks
 
     benchmarks(args=context.args, prog_name="counterpoise bench")

@@ -1,11 +1,11 @@
-"""The command `demo`: see Counterpoise work on this machine, without any set-up."""
+"""The command `demo`: a whole study on this machine, without any set-up."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from counterpoise.commands.failure import FAILED, WRONG_USAGE, fail, require
+from counterpoise.commands.output import FAILED, WRONG_USAGE, fail, require
 from counterpoise.errors import RequestFailed
 
 
@@ -27,7 +27,7 @@ def demo(
         typer.Option(min=0.001, help="Seconds per evaluation of dtlz2, once per objective [0.1, the last 0.5]"),
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the server, 0 for a free one.")] = 0,
-    out: Annotated[Path, typer.Option(file_okay=False, help="Folder for front, picture, database and logs.")] = Path(
+    out: Annotated[Path, typer.Option(file_okay=False, help="Folder for front, plot, database and logs.")] = Path(
         "counterpoise-demo"
     ),
     stay: Annotated[bool, typer.Option("--stay", help="Leave the server running until Ctrl-C.")] = False,
@@ -38,9 +38,9 @@ def demo(
     Example: [bold]counterpoise demo --problem dtlz2 --m 3 --latency 0.1 --latency 0.1 --latency 0.5[/bold]
     """
     require("sqlalchemy", "The server, which the demo runs,", "server")
-    require("matplotlib", "What draws the demo's picture", "demo")
+    require("matplotlib", "The library that draws the demo's plot", "demo")
     if problem == "wing":
-        require("skfem", "What the demo simulates with", "demo")
+        require("skfem", "The library that the demo simulates with", "demo")
     from workers.demo import problems
     from workers.demo.processes import DemoFailed
     from workers.demo.run import run
@@ -48,13 +48,13 @@ def demo(
     if problem not in problems.PROBLEMS:
         raise typer.BadParameter(f"there are {', '.join(problems.PROBLEMS)}", param_hint="--problem")
     if problem == "wing" and (latency or m):
-        raise typer.BadParameter(
-            "the wing has three objectives, which take what they take", param_hint="--m, --latency"
-        )
+        message = "the wing has three objectives with evaluation times of their own"
+        raise typer.BadParameter(message, param_hint="--m, --latency")
     if latency and len(latency) != (m or 3):
         raise typer.BadParameter("give it once per objective", param_hint="--latency")
     try:
-        run(problems.problem(problem, m or 3, latency or (), budget, seed), out, port, stay=stay, as_json=as_json)
+        chosen = problems.problem(problem, m or 3, latency or (), budget, seed)
+        run(chosen, out, port, stay=stay, as_json=as_json)
     except DemoFailed as error:
         fail(str(error), WRONG_USAGE if error.code == WRONG_USAGE else FAILED)
     except (RequestFailed, OSError) as error:

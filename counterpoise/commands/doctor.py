@@ -1,10 +1,11 @@
-"""The command `doctor`: what is well, what is not, and what to do about it."""
+"""The command `doctor`: checks server, token, workers and database, with what to do about each fault."""
 
 import importlib.util
 import json
 from collections.abc import Iterator
+from enum import StrEnum
 from itertools import chain
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 from rich.console import Console
@@ -12,13 +13,26 @@ from rich.text import Text
 
 from counterpoise import __version__
 from counterpoise.client import Client
-from counterpoise.commands.failure import FAILED
-from counterpoise.commands.study.study import AsJson, Token, Url
-from counterpoise.connection import DEFAULT_URL
+from counterpoise.client.failed_requests import DEFAULT_URL
+from counterpoise.commands.options import AsJson, Token, Url
+from counterpoise.commands.output import FAILED
 from counterpoise.errors import RequestFailed
 
-Finding = tuple[str, str, str]  # what was looked at; ok, skipped, warning or fault; what was found and what to do
-STYLES = {"ok": "green", "skipped": "dim", "warning": "yellow", "fault": "bold red"}
+
+class Status(StrEnum):
+    OK = "ok"
+    SKIPPED = "skipped"
+    WARNING = "warning"
+    FAULT = "fault"
+
+
+STYLES = {Status.OK: "green", Status.SKIPPED: "dim", Status.WARNING: "yellow", Status.FAULT: "bold red"}
+
+
+class Finding(NamedTuple):
+    check: str
+    status: str
+    detail: str
 
 
 def add_to(app: typer.Typer) -> None:
@@ -30,7 +44,7 @@ def doctor(
     token: Token = None,
     database_url: Annotated[
         str | None,
-        typer.Option("--database-url", envvar="COUNTERPOISE_DATABASE_URL", help="Look at this database, too."),
+        typer.Option("--database-url", envvar="COUNTERPOISE_DATABASE_URL", help="Check this database, too."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -38,78 +52,90 @@ def doctor(
 
     Example: [bold]counterpoise doctor --database-url sqlite:///counterpoise.db[/bold]
     """
-    findings: list[Finding] = []
     console = Console(highlight=False, soft_wrap=True)
-    for check, status, found in chain(server_findings(url, token), database_findings(database_url)):
-        detail = " ".join(found.split())  # one line each
-        findings.append((check, status, detail))
+    findings: list[Finding] = []
+    for finding in chain(server_findings(url, token), database_findings(database_url)):
+        one_line = finding._replace(detail=" ".join(finding.detail.split()))
+        findings.append(one_line)
         if not as_json:
-            console.print(Text.assemble((f"{status:<8}", STYLES[status]), f"{check:<11}", detail))
+            _print(console, one_line)
     if as_json:
-        typer.echo(json.dumps([dict(zip(("check", "status", "detail"), each, strict=True)) for each in findings]))
-    if any(status == "fault" for _, status, _ in findings):
+        typer.echo(json.dumps([finding._asdict() for finding in findings]))
+    if any(finding.status == Status.FAULT for finding in findings):
         raise typer.Exit(FAILED)
+
+
+def _print(console: Console, finding: Finding) -> None:
+    style = STYLES[Status(finding.status)]
+    console.print(Text.assemble((f"{finding.status:<8}", style), f"{finding.check:<11}", finding.detail))
 
 
 def server_findings(url: str, token: str | None) -> Iterator[Finding]:
     try:
         client = Client(url, token, retry_s=0)
     except RequestFailed as error:
-        yield "server", "fault", str(error)
+        yield Finding("server", Status.FAULT, str(error))
         return
     with client:
         try:
             client.check_ready()
-            yield "server", "ok", f"{client.url} is ready"
+            yield Finding("server", Status.OK, f"{client.url} is ready")
         except RequestFailed as error:
-            yield "server", "fault", str(error)
+            yield Finding("server", Status.FAULT, str(error))
             if error.status is None:
-                return  # the other questions would get the same answer
+                return  # the other requests would fail for the same reason
         yield _version_finding(client)
         yield from _worker_findings(client)
 
 
 def _version_finding(client: Client) -> Finding:
     try:
-        title, theirs = client.about()
+        title, version = client.about()
     except RequestFailed:
-        return "version", "warning", f"{client.url} does not say its version; is it a Counterpoise server?"
+        return Finding("version", Status.WARNING, f"{client.url} has no version; is it a Counterpoise server?")
     if title != "Counterpoise":
-        return "version", "fault", f"{client.url} is {title!r}, not a Counterpoise server; set COUNTERPOISE_URL"
-    if theirs != __version__:
-        return "version", "warning", f"the server has {theirs}, this is {__version__}; install the same version here"
-    return "version", "ok", f"{theirs}, the same as here"
+        detail = f"{client.url} is {title!r}, not a Counterpoise server; set COUNTERPOISE_URL"
+        return Finding("version", Status.FAULT, detail)
+    if version != __version__:
+        detail = f"the server has {version}, this is {__version__}; install the same version here"
+        return Finding("version", Status.WARNING, detail)
+    return Finding("version", Status.OK, f"{version}, the same as here")
 
 
 def _worker_findings(client: Client) -> Iterator[Finding]:
     try:
         workers = list(client.workers())
     except RequestFailed as error:
-        if error.status == 401:
-            yield "token", "fault", str(error)
-        elif error.status == 403:
-            yield "token", "warning", f"accepted, but not for looking at workers: {error}"
-        else:
-            yield "workers", "fault", str(error)
+        yield _refusal_finding(error)
         return
-    yield "token", "ok", "accepted" if client.has_token else "none given, and none is needed"
+    yield Finding("token", Status.OK, "accepted" if client.has_token else "none given, and none is required")
     if not workers:
-        yield "workers", "warning", "none has asked for jobs yet; studies wait until one does"
+        yield Finding("workers", Status.WARNING, "none has asked for jobs yet; studies wait until one does")
         return
     busy = sum(1 for worker in workers if worker.jobs)
     last = max(worker.last_seen_at for worker in workers)
-    yield "workers", "ok", f"{len(workers)} seen, the last at {last}; {busy} of them with jobs now"
+    detail = f"{len(workers)} seen, the last at {last}; {busy} of them with jobs now"
+    yield Finding("workers", Status.OK, detail)
+
+
+def _refusal_finding(error: RequestFailed) -> Finding:
+    if error.status == 401:
+        return Finding("token", Status.FAULT, str(error))
+    if error.status == 403:
+        return Finding("token", Status.WARNING, f"accepted, but not for reading workers: {error}")
+    return Finding("workers", Status.FAULT, str(error))
 
 
 def database_findings(database_url: str | None) -> Iterator[Finding]:
     if database_url is None:
-        way_out = "give --database-url (or COUNTERPOISE_DATABASE_URL) to check them"
-        yield "database", "skipped", f"not looked at: database, migrations and clock; {way_out}"
+        hint = "give --database-url (or COUNTERPOISE_DATABASE_URL) to check them"
+        yield Finding("database", Status.SKIPPED, f"not checked: database, migrations and clock; {hint}")
         return
     if importlib.util.find_spec("sqlalchemy") is None:
-        way_out = "install it with: pip install 'counterpoise[server]'"
-        yield "database", "warning", f"not looked at, as the server is not installed here; {way_out}"
+        hint = "install it with: pip install 'counterpoise[server]'"
+        yield Finding("database", Status.WARNING, f"not checked, as the server is not installed here; {hint}")
         return
     from app.service.monitoring.doctor import examine
 
-    yield from examine(database_url)
+    for check, status, detail in examine(database_url):
+        yield Finding(check, status, detail)

@@ -1,4 +1,4 @@
-"""The command `replay`: are a study's steps what its data, seed and versions say they are?"""
+"""The command `replay`: computes steps again and compares them with what was proposed."""
 
 import json
 from dataclasses import asdict
@@ -8,9 +8,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from counterpoise.commands.failure import FAILED, WRONG_USAGE, fail
-from counterpoise.commands.server import Url, run_with_settings
-from counterpoise.commands.study.study import AsJson, StudyName
+from counterpoise.commands.options import AsJson, StudyName
+from counterpoise.commands.output import FAILED, WRONG_USAGE, count, fail
+from counterpoise.commands.server import DatabaseUrl, run_with_settings
 
 if TYPE_CHECKING:
     from app.service.planning.replay import Replayed
@@ -30,18 +30,18 @@ def replay(
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every step that is done.")] = False,
-    database_url: Url = None,
+    database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute a step again from the database and compare it with what was proposed. Exits with 1 if it differs.
 
-    Bit for bit under the same versions and processor; otherwise it says which differ and how far the proposals
+    Bit for bit under the same versions and processor; otherwise it prints which differ and how far the proposals
     are apart. It only reads, needs no server, and may run beside one.
 
     Example: [bold]counterpoise replay wing search:3[/bold]
     """
     if every == (step is not None):
-        fail("name one step (counterpoise replay wing search:3), or say --all", WRONG_USAGE)
+        fail("name one step (counterpoise replay wing search:3), or give --all", WRONG_USAGE)
     console = Console(highlight=False, soft_wrap=True)
     results: list[Replayed] = []
 
@@ -66,28 +66,30 @@ def replay(
 
 
 def _line(result: "Replayed") -> Text:
-    colour, word = ("green", "equal") if result.equal else ("bold red", "different")
-    return Text.assemble((f"{word:<10}", colour), f"{result.step:<20} ", _words(result))
+    style, status = ("green", "equal") if result.equal else ("bold red", "different")
+    return Text.assemble((f"{status:<10}", style), f"{result.step:<20} ", _comparison(result))
 
 
-def _words(result: "Replayed") -> str:
-    samples = f"{result.samples} sample{'' if result.samples == 1 else 's'}"
+def _comparison(result: "Replayed") -> str:
+    samples = count(result.samples, "sample")
     if result.equal:
-        return f"{samples}, bit for bit" if result.samples else "it proposed nothing, and does so again"
-    words = [f"{result.equal_samples} of {samples} equal"]
+        return f"{samples}, bit for bit" if result.samples else "no samples were proposed, neither then nor now"
+    differences = [f"{result.equal_samples} of {samples} equal"]
     if result.proposed_now != result.samples:
-        words.append(f"{result.proposed_now} are proposed now")
+        differences.append(f"{result.proposed_now} are proposed now")
     if result.largest_distance:
-        words.append(f"at most {result.largest_distance:.3g} apart in the unit cube")
-    return "; ".join([*words, *result.faults])
+        differences.append(f"at most {result.largest_distance:.3g} apart in the unit cube")
+    return "; ".join([*differences, *result.faults])
 
 
 def _summary(results: list["Replayed"]) -> list[str]:
     if not results:
         return ["no step is done yet"]
-    pairs = {(name, *pair): None for result in results for name, pair in result.versions.items()}
-    lines = [f"{name} was {then}, is now {now}" for name, then, now in pairs]
-    different = sum(not result.equal for result in results)
-    if different and not lines:
-        lines = ["all versions are those of then: the data or the program were changed"]
+    changed: dict[tuple[str, str, str], None] = {}  # each once, in order
+    for result in results:
+        for name, (then, now) in result.versions.items():
+            changed[name, then, now] = None
+    lines = [f"{name} was {then}, is now {now}" for name, then, now in changed]
+    if not lines and not all(result.equal for result in results):
+        return ["all versions are those of then: the data or the program were changed"]
     return lines

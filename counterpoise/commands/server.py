@@ -1,4 +1,4 @@
-"""Commands that run the server: `serve` and `migrate`."""
+"""The commands that run the server: `serve`, `planner` and `migrate`."""
 
 import json
 import os
@@ -9,13 +9,14 @@ import typer
 from rich.console import Console
 
 from counterpoise.blas_threads import ONE_BLAS_THREAD
-from counterpoise.commands.failure import FAILED, WRONG_USAGE, fail, require
+from counterpoise.commands.options import AsJson
+from counterpoise.commands.output import FAILED, WRONG_USAGE, fail, require
 
 if TYPE_CHECKING:
     from app.settings import Settings
 
 Result = TypeVar("Result")
-Url = Annotated[
+DatabaseUrl = Annotated[
     str | None, typer.Option("--database-url", help="sqlite:///FILE or postgresql://… [COUNTERPOISE_DATABASE_URL]")
 ]
 
@@ -31,10 +32,10 @@ def serve(
     port: Annotated[
         int | None, typer.Option(help="Port to listen on, 0 for any [COUNTERPOISE_PORT, else 8000]")
     ] = None,
-    database_url: Url = None,
+    database_url: DatabaseUrl = None,
     planner: Annotated[bool, typer.Option("--planner/--no-planner", help="Run a planner beside the server.")] = True,
 ) -> None:
-    """Run the server. SQLite databases are made and upgraded as needed.
+    """Run the server. SQLite databases are created and upgraded as needed.
 
     Example: [bold]counterpoise serve --port 8000 --database-url sqlite:///counterpoise.db[/bold]
     """
@@ -48,10 +49,10 @@ def serve(
 
 
 def planner(
-    database_url: Url = None,
+    database_url: DatabaseUrl = None,
     with_parent: Annotated[bool, typer.Option(hidden=True, help="End when standard input ends.")] = False,
 ) -> None:
-    """Run a planner: it fits models, plans steps and lets leases expire. Any number of them may run.
+    """Run a planner: it fits models, plans steps and expires leases. Any number of them may run.
 
     Example: [bold]counterpoise planner --database-url postgresql://me@localhost/counterpoise[/bold]
     """
@@ -65,7 +66,8 @@ def planner(
 
 
 def migrate(
-    database_url: Url = None, as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
 ) -> None:
     """Bring a database to the schema that this version needs; safe to repeat and to run from several places at once.
 
@@ -81,8 +83,8 @@ def migrate(
     if as_json:
         typer.echo(json.dumps({"before": before, "after": after}))
     else:
-        words = f"already at {after}" if before == after else f"{before or 'empty'} -> {after}"
-        Console().print(f"database: {words}", highlight=False)
+        change = f"already at {after}" if before == after else f"{before or 'empty'} -> {after}"
+        Console().print(f"database: {change}", highlight=False)
 
 
 def run_with_settings(command: Callable[["Settings"], Result], **options: Any) -> Result:

@@ -1,1 +1,1 @@
-"""The shapes of what goes over the wire, the same for server and client."""
+"""Requests and responses, the same shapes for server and client."""

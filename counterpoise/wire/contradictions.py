@@ -1,4 +1,4 @@
-"""What a specification's fields say together, and what of it cannot be. Reads raw data: a fault hides no other."""
+"""Faults between the fields of a specification. Reads raw data, so that a fault of one field hides no other."""
 
 import math
 from collections.abc import Iterator
@@ -7,45 +7,53 @@ from typing import Any
 from counterpoise.wire.problems import Fault, did_you_mean, fault_at
 
 MOST_FAULTS = 1000
-WIDEST_INTEGER, LARGEST_INTEGER = 2**31, 2**52  # levels of a range; beyond the latter a float knows no halves
+WIDEST_INTEGER = 2**31  # levels of a range
+LARGEST_INTEGER = 2**52  # beyond it a float has no halves
+RUN_FIELDS = ("evaluation_time_s", "lease_s", "timeout_s")  # of a run, not of one of its outputs
+Record = dict[Any, Any]
+FieldFault = tuple[str, str]  # field, detail
 
 
 def initial_count(variables: int, initial_samples: int | None) -> int:
     return 11 * variables - 1 if initial_samples is None else initial_samples
 
 
-def contradictions(raw: dict[Any, Any]) -> Iterator[Fault]:
-    """What is wrong between fields. Whatever is of the wrong type is skipped here: its field has its fault already."""
-    variables, objectives = _records(raw, "variables"), _records(raw, "objectives")
-    yield from _repeated("variables", variables)
-    yield from _repeated("objectives", objectives)
-    for i, variable in variables:
-        yield from (fault_at(("variables", i, key), detail) for key, detail in _range_faults(variable))
-    run_of = {o["name"]: o.get("same_run_as") for _, o in objectives if isinstance(o.get("name"), str)}
-    for i, objective in objectives:
+def contradictions(raw: Record) -> Iterator[Fault]:
+    """Values of a wrong type are skipped here: the fault of their field is found elsewhere."""
+    variables = _records(raw, "variables")
+    objectives = _records(raw, "objectives")
+    yield from _repeated_names("variables", variables)
+    yield from _repeated_names("objectives", objectives)
+    for index, variable in variables:
+        for field, detail in _range_faults(variable):
+            yield fault_at(("variables", index, field), detail)
+    named = [objective for _, objective in objectives if isinstance(objective.get("name"), str)]
+    run_of = {objective["name"]: objective.get("same_run_as") for objective in named}
+    for index, objective in objectives:
         faults = [*_run_faults(objective, run_of), *_lease_faults(objective, raw)]
-        yield from (fault_at(("objectives", i, key), detail) for key, detail in faults)
+        for field, detail in faults:
+            yield fault_at(("objectives", index, field), detail)
     yield from _ratio_faults(raw, run_of)
     yield from _budget_faults(raw)
 
 
-def _repeated(kind: str, records: list[tuple[int, dict[Any, Any]]]) -> Iterator[Fault]:
+def _repeated_names(kind: str, records: list[tuple[int, Record]]) -> Iterator[Fault]:
     first: dict[str, int] = {}
-    for i, record in records:
+    for index, record in records:
         name = record.get("name")
-        if isinstance(name, str) and first.setdefault(name, i) != i:
-            yield fault_at((kind, i, "name"), f"{name!r} is already the name of {kind}/{first[name]}")
+        if isinstance(name, str) and first.setdefault(name, index) != index:
+            yield fault_at((kind, index, "name"), f"{name!r} is already the name of {kind}/{first[name]}")
 
 
-def _range_faults(variable: dict[Any, Any]) -> Iterator[tuple[str, str]]:
-    low, high = _number(variable.get("low")), _number(variable.get("high"))
-    if variable.get("type") == "int":
-        for key, bound in (("low", low), ("high", high)):
-            if bound is not None and not bound.is_integer():
-                yield key, f"an integer variable needs integer bounds, not {bound:g}"
-            elif bound is not None and abs(bound) > LARGEST_INTEGER:
-                yield key, "beyond 2**52 integers are not exact; choose another origin or unit"
-    if low is not None and low <= 0 and variable.get("scale") == "log":
+def _range_faults(variable: Record) -> Iterator[FieldFault]:
+    low = _number(variable.get("low"))
+    high = _number(variable.get("high"))
+    is_integer = variable.get("type") == "int"
+    is_log = variable.get("scale") == "log"
+    if is_integer:
+        yield from _integer_faults("low", low)
+        yield from _integer_faults("high", high)
+    if low is not None and low <= 0 and is_log:
         yield "low", f"a log scale needs low > 0, not {low:g}"
     if low is None or high is None:
         return
@@ -53,73 +61,109 @@ def _range_faults(variable: dict[Any, Any]) -> Iterator[tuple[str, str]]:
         yield "low", f"low ({low:g}) must be less than high ({high:g})"
     elif not math.isfinite(high - low):
         yield "high", "high - low is too large for a number; choose another unit"
-    elif variable.get("type") == "int" and high - low > WIDEST_INTEGER:
+    elif is_integer and high - low > WIDEST_INTEGER:
         yield "high", f"an integer variable's range is at most 2**31, not {high - low:.0f}"
-    elif variable.get("scale") == "log" and low > 0 and math.log(high) <= math.log(low):
+    elif is_log and low > 0 and math.log(high) <= math.log(low):
         yield "high", "low and high are the same on a log scale; choose them further apart"
 
 
-def _run_faults(objective: dict[Any, Any], run_of: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    run, name = objective.get("same_run_as"), objective.get("name")
+def _integer_faults(field: str, bound: float | None) -> Iterator[FieldFault]:
+    if bound is None:
+        return
+    if not bound.is_integer():
+        yield field, f"an integer variable needs integer bounds, not {bound:g}"
+    elif abs(bound) > LARGEST_INTEGER:
+        yield field, "beyond 2**52 integers are not exact; choose another origin or unit"
+
+
+def _run_faults(objective: Record, run_of: dict[str, Any]) -> Iterator[FieldFault]:
+    run = objective.get("same_run_as")
     if not isinstance(run, str):
         return
+    detail = _run_fault(objective.get("name"), run, run_of)
+    if detail:
+        yield "same_run_as", detail
+    for field in RUN_FIELDS:
+        if objective.get(field) is not None:
+            yield field, f"belongs to the run: declare it for objective {_short(run)}, not for one with same_run_as"
+
+
+def _run_fault(name: object, run: str, run_of: dict[str, Any]) -> str | None:
     path = _follow(run, run_of)
     if run == name:
-        yield "same_run_as", "an objective cannot be in its own run; leave same_run_as out"
-    elif run not in run_of:
+        return "an objective cannot be in its own run; leave same_run_as out"
+    if run not in run_of:
         others = [other for other in run_of if other != name]
-        yield "same_run_as", f"there is no objective {_short(run)}{did_you_mean(run, others)}"
-    elif name in path:
-        yield "same_run_as", f"goes in a circle: {' -> '.join([name, *path[: path.index(name) + 1]])}"
-    elif len(path) > 1:
-        way_out = f"; say {path[-1]!r} here" if run_of.get(path[-1], "") is None else ""
-        yield "same_run_as", f"{run!r} has no jobs of its own, as it is in the run of {_short(path[1])}{way_out}"
-    for key in ("evaluation_time_s", "lease_s", "timeout_s"):
-        if objective.get(key) is not None:
-            yield key, f"belongs to the run: say it for objective {_short(run)}, not for one with same_run_as"
+        return f"there is no objective {_short(run)}{did_you_mean(run, others)}"
+    if name in path:
+        circle = [str(name), *path[: path.index(str(name)) + 1]]
+        return f"goes in a circle: {' -> '.join(circle)}"
+    if len(path) > 1:
+        last = path[-1]
+        has_jobs = last in run_of and run_of[last] is None
+        hint = f"; write {last!r} here" if has_jobs else ""
+        return f"{run!r} has no jobs of its own, as it is in the run of {_short(path[1])}{hint}"
+    return None
 
 
 def _follow(name: str, run_of: dict[str, Any]) -> list[str]:
+    """The objective, the one in whose run it is, and so on."""
     path = [name]
     while isinstance(following := run_of.get(path[-1]), str) and following not in path:
         path.append(following)
     return path
 
 
-def _lease_faults(objective: dict[Any, Any], raw: dict[Any, Any]) -> Iterator[tuple[str, str]]:
-    timeout, own, of_study = (
-        _number(value) for value in (objective.get("timeout_s"), objective.get("lease_s"), raw.get("lease_s"))
-    )
-    lease = of_study if own is None else own
-    if timeout is not None and lease is not None and timeout < lease and objective.get("same_run_as") is None:
-        whose = "the study's lease_s" if own is None else "lease_s"
-        yield "timeout_s", f"timeout_s ({timeout:g}) must be at least {whose} ({lease:g})"
+def _lease_faults(objective: Record, raw: Record) -> Iterator[FieldFault]:
+    if objective.get("same_run_as") is not None:
+        return
+    timeout = _number(objective.get("timeout_s"))
+    own = _number(objective.get("lease_s"))
+    lease = _number(raw.get("lease_s")) if own is None else own
+    if timeout is not None and lease is not None and timeout < lease:
+        field = "the study's lease_s" if own is None else "lease_s"
+        yield "timeout_s", f"timeout_s ({timeout:g}) must be at least {field} ({lease:g})"
 
 
-def _ratio_faults(raw: dict[Any, Any], run_of: dict[str, Any]) -> Iterator[Fault]:
+def _ratio_faults(raw: Record, run_of: dict[str, Any]) -> Iterator[Fault]:
     ratios = raw.get("ratios")
-    names = [name for name in ratios if isinstance(name, str)] if isinstance(ratios, dict) else []
+    if not isinstance(ratios, dict):
+        return
+    names = [name for name in ratios if isinstance(name, str)]
     for name in names[:MOST_FAULTS]:
         if name not in run_of:
             yield fault_at(("ratios", name), f"there is no objective {_short(name)}{did_you_mean(name, run_of)}")
         elif isinstance(run_of[name], str):
-            yield fault_at(("ratios", name), f"the ratio is that of the run: say it for {_short(run_of[name])}")
+            yield fault_at(("ratios", name), f"the ratio is that of the run: declare it for {_short(run_of[name])}")
 
 
-def _budget_faults(raw: dict[Any, Any]) -> Iterator[Fault]:
-    budget, initial, variables = _number(raw.get("budget")), raw.get("initial_samples"), raw.get("variables")
-    if budget is None or (initial is None and not (isinstance(variables, list) and variables)):
-        return
-    n = _number(initial) if initial is not None else initial_count(len(variables or ()), None)
-    if n is not None and budget < n:
-        origin = "initial_samples" if initial is not None else f"11 d - 1 with d = {len(variables or ())}"
-        yield fault_at(("budget",), f"the budget ({budget:g}) is below the initial design of {n:g} samples ({origin})")
+def _budget_faults(raw: Record) -> Iterator[Fault]:
+    budget = _number(raw.get("budget"))
+    initial, origin = _initial_samples(raw)
+    if budget is not None and initial is not None and budget < initial:
+        detail = f"the budget ({budget:g}) is below the initial design of {initial:g} samples ({origin})"
+        yield fault_at(("budget",), detail)
 
 
-def _records(raw: dict[Any, Any], key: str) -> list[tuple[int, dict[Any, Any]]]:
+def _initial_samples(raw: Record) -> tuple[float | None, str]:
+    """The size of the initial design, if it can be known, and where it comes from."""
+    declared = raw.get("initial_samples")
+    if declared is not None:
+        return _number(declared), "initial_samples"
+    variables = raw.get("variables")
+    if not (isinstance(variables, list) and variables):
+        return None, ""
+    count = len(variables)
+    return initial_count(count, None), f"11 d - 1 with d = {count}"
+
+
+def _records(raw: Record, key: str) -> list[tuple[int, Record]]:
+    """The objects of a list with their places."""
     items = raw.get(key)
-    few = items[:MOST_FAULTS] if isinstance(items, list) else []
-    return [(i, item) for i, item in enumerate(few) if isinstance(item, dict)]
+    if not isinstance(items, list):
+        return []
+    numbered = enumerate(items[:MOST_FAULTS])
+    return [(index, item) for index, item in numbered if isinstance(item, dict)]
 
 
 def _number(value: object) -> float | None:

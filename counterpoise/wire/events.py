@@ -1,4 +1,4 @@
-"""What listeners hear."""
+"""Events of a study, as a stream sends them."""
 
 from typing import Any
 
@@ -11,4 +11,4 @@ class Event(BaseModel):
     study: str | None = None
     seq: int | None = Field(None, description="its place in the study's sequence")
     at: str | None = None
-    data: dict[str, Any] = Field(description="all that was said, these included")
+    data: dict[str, Any] = Field(description="everything that the event contains, including study, seq and at")

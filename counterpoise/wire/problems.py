@@ -10,7 +10,7 @@ from counterpoise.wire.text import printable
 
 
 class Fault(BaseModel):
-    """One thing that is wrong with a request."""
+    """One fault of a request."""
 
     pointer: str = Field(
         description="where: a JSON pointer into the body, or the parameter", examples=["#/variables/0/low"]
@@ -26,24 +26,24 @@ class Problem(BaseModel):
     type: str = Field(
         description="stable name of the kind of problem", examples=["urn:counterpoise:problem:invalid-request"]
     )
-    title: str = Field(description="the kind of problem in words", examples=["The request is not valid"])
+    title: str = Field(description="the kind of problem, for people", examples=["The request is not valid"])
     status: int = Field(examples=[422])
-    detail: str = Field(description="what happened here, and how to put it right")
-    instance: str = Field(description="the path that was asked for", examples=["/studies"])
+    detail: str = Field(description="what happened, and what to do")
+    instance: str = Field(description="the path of the request", examples=["/studies"])
     request_id: str = Field(description="the same id as in the server's log and the X-Request-ID header")
     errors: list[Fault] = Field(default=[], description="every fault of an invalid request")
 
 
 class Status(BaseModel):
-    """What a health check answers."""
+    """The response of a health check."""
 
     status: str = Field(examples=["ok"])
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """The end of a message: "; did you mean 'crash'?", or nothing if nothing is near."""
-    near = difflib.get_close_matches(word, list(choices), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    """The end of a message: "; did you mean 'crash'?", or an empty string if no choice is similar."""
+    similar = difflib.get_close_matches(word, list(choices), n=1)
+    return f"; did you mean {similar[0]!r}?" if similar else ""
 
 
 def must_be_one_of(expected: str, given: object) -> str:
@@ -53,5 +53,22 @@ def must_be_one_of(expected: str, given: object) -> str:
 
 
 def fault_at(location: Iterable[int | str], detail: str) -> Fault:
-    pointer = "#" + "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in location)
-    return Fault(pointer=printable(pointer), detail=printable(detail))
+    return Fault(pointer=printable(json_pointer(location)), detail=printable(detail))
+
+
+def json_pointer(location: Iterable[int | str]) -> str:
+    """As in RFC 6901, in a URI fragment: `#/variables/0/low`."""
+    pointer = "#"
+    for part in location:
+        escaped = str(part).replace("~", "~0").replace("/", "~1")
+        pointer += f"/{escaped}"
+    return pointer
+
+
+def list_faults(faults: Iterable[Fault]) -> str:
+    """The end of a message: each fault with its place, on a line of its own."""
+    lines = []
+    for fault in faults:
+        related = "" if fault.related_row is None else f" (the other row: {fault.related_row})"
+        lines.append(f"\n  {fault.pointer}: {fault.detail}{related}")
+    return "".join(lines)

@@ -1,7 +1,7 @@
-"""A study's specification, and all that can be wrong with one, said at once.
+"""A study's specification. `parse_specification` reads one and reports all its faults at once.
 
-`parse_specification` is the way in: the models check each field, `_contradictions` what fields say together. The second
-reads the raw data, so that a fault in one field hides none of another.
+The models check each field, `contradictions` the fields together. The latter reads the raw data, so that a fault of one
+field hides no fault of another.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ DAY, YEAR = 86_400, 366 * 86_400
 
 
 def _whole(value: object) -> object:
-    """JSON knows one kind of number: 3.0 is an integer."""
+    """JSON has one kind of number: 3.0 is an integer."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -78,11 +78,11 @@ class Objective(_Part):
     direction: Literal["minimize", "maximize"] = "minimize"
     evaluation_time_s: Seconds | None = Field(
         None,
-        description="how long one evaluation takes; said of every run, it gives the ratios, else they are measured",
+        description="how long one evaluation takes; ratios are computed from it if every run has one, else measured",
     )
     unit: Annotated[str, StringConstraints(max_length=50, pattern=r"^[^\x00-\x1f]*$")] | None = None
     same_run_as: str | None = Field(
-        None, description="the objective whose run also gives this one's value: no jobs, times and leases of its own"
+        None, description="the objective whose run also returns this one's value: no jobs, times and leases of its own"
     )
     lease_s: LeaseSeconds | None = Field(None, description="null: the study's")
     timeout_s: Seconds | None = Field(
@@ -91,15 +91,15 @@ class Objective(_Part):
 
 
 class Specification(_Part):
-    """What an engineer declares: variables, objectives, budget. Made by `parse_specification`, which checks it all."""
+    """What an engineer declares: variables, objectives, budget. Read with `parse_specification`, which checks it."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
     name: Name = Field(description=NAME_RULE)
-    # Their number is checked by `_lengths`: pydantic would count, of faulty items, none.
+    # `_length_faults` checks how many there are: pydantic does not count items that have faults.
     variables: tuple[Variable, ...] = Field(json_schema_extra={"minItems": 1, "maxItems": MOST_VARIABLES})
     objectives: tuple[Objective, ...] = Field(json_schema_extra={"minItems": 1, "maxItems": MOST_OBJECTIVES})
-    budget: Whole = Field(ge=1, le=1_000_000, description="full samples in all, those of the initial design included")
+    budget: Whole = Field(ge=1, le=1_000_000, description="full samples in all, including the initial design")
     strategy: Strategy = "sbp-bo"
     initial_samples: Whole | None = Field(None, ge=2, description="size of the initial design; null: 11 d - 1")
     batch_size: Whole = Field(3, ge=1, le=1000, description="full samples per step")
@@ -114,7 +114,7 @@ class Specification(_Part):
     lease_s: LeaseSeconds | None = Field(None, description="null: the server's default")
     max_attempts: Whole = Field(3, ge=1, le=1000, description="errors after which a job has failed")
     max_losses: Whole = Field(10, ge=1, le=1000, description="expiries and infrastructure faults after which it has")
-    seed: Whole | None = Field(None, ge=0, le=2**63 - 1, description="null: the server draws one and says which")
+    seed: Whole | None = Field(None, ge=0, le=2**63 - 1, description="null: the server draws one and stores it here")
     notes: Annotated[str, StringConstraints(max_length=20_000, pattern=r"^[^\x00]*$")] = ""
 
     @property
@@ -132,13 +132,14 @@ class Specification(_Part):
         return tuple(objective.name for objective in self.objectives if objective.same_run_as is None)
 
     def also(self, objective: str) -> tuple[str, ...]:
-        """The objectives whose values come out of this one's run."""
+        """The objectives whose values this one's run also returns."""
         return tuple(other.name for other in self.objectives if other.same_run_as == objective)
 
     @property
     def declared_times(self) -> bool:
-        """Whether every run says how long it takes, so that nothing need be measured."""
-        return all(o.evaluation_time_s is not None for o in self.objectives if o.same_run_as is None)
+        """Whether every run has an evaluation time, so that none needs to be measured."""
+        runs = [objective for objective in self.objectives if objective.same_run_as is None]
+        return all(run.evaluation_time_s is not None for run in runs)
 
 
 class SpecificationInvalid(ValueError):
@@ -154,21 +155,18 @@ def example() -> Specification:
 
 
 def parse_specification(raw: object) -> Specification:
-    """The specification, or SpecificationInvalid with every fault."""
+    """Raises SpecificationInvalid, with every fault."""
     if not isinstance(raw, dict):
         raise SpecificationInvalid(
             [fault_at((), "a specification is an object with name, variables, objectives, budget")]
         )
-    faults = list(_lengths(raw))
-    # Those too many are not looked at: the others' faults must not be hidden, nor be a million.
-    shortened = {
-        key: value[: MOST[key]] if key in MOST and isinstance(value, list) else value for key, value in raw.items()
-    }
+    faults = list(_length_faults(raw))
     specification = None
     try:
-        specification = Specification.model_validate(shortened)
+        specification = Specification.model_validate(_shortened(raw))
     except ValidationError as error:
-        faults += [fault_at(detail["loc"], _words(detail)) for detail in error.errors(include_url=False)[:MOST_FAULTS]]
+        details = error.errors(include_url=False)[:MOST_FAULTS]
+        faults += [fault_at(detail["loc"], _message(detail)) for detail in details]
     known = {fault.pointer for fault in faults}
     faults += [fault for fault in contradictions(raw) if fault.pointer not in known]
     if specification is None or faults:
@@ -176,20 +174,30 @@ def parse_specification(raw: object) -> Specification:
     return specification
 
 
-def _lengths(raw: dict[Any, Any]) -> Iterator[Fault]:
+def _shortened(raw: dict[Any, Any]) -> dict[Any, Any]:
+    """Without surplus items, which would hide the faults of the others or add a million."""
+    shortened = dict(raw)
+    for key, most in MOST.items():
+        if isinstance(raw.get(key), list):
+            shortened[key] = raw[key][:most]
+    return shortened
+
+
+def _length_faults(raw: dict[Any, Any]) -> Iterator[Fault]:
     for key, most in MOST.items():
         items = raw.get(key)
         if isinstance(items, list) and not 1 <= len(items) <= most:
             yield fault_at((key,), f"{len(items)} {key}; there must be at least 1 and at most {most}")
 
 
-def _words(detail: ErrorDetails) -> str:
+def _message(detail: ErrorDetails) -> str:
     match detail["type"]:
         case "missing":
             return "is required"
         case "extra_forbidden":
-            key, fields = str(detail["loc"][-1]), _fields(detail["loc"])
-            return f"there is no such field{did_you_mean(key, fields) or '; there are ' + ', '.join(fields)}"
+            fields = _fields(detail["loc"])
+            hint = did_you_mean(str(detail["loc"][-1]), fields) or f"; there are {', '.join(fields)}"
+            return f"there is no such field{hint}"
         case "string_pattern_mismatch":
             return NAME_RULE if detail["loc"][-1] == "name" else "control characters are not possible here"
         case "tuple_type":
@@ -204,5 +212,7 @@ def _words(detail: ErrorDetails) -> str:
 
 
 def _fields(location: tuple[int | str, ...]) -> list[str]:
+    """The fields of the part of a specification that contains this location."""
     parts: dict[object, type[BaseModel]] = {"variables": Variable, "objectives": Objective}
-    return list((parts[location[0]] if len(location) > 1 else Specification).model_fields)
+    part = parts[location[0]] if len(location) > 1 else Specification
+    return list(part.model_fields)

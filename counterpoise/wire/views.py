@@ -1,4 +1,4 @@
-"""What engineers see of studies, samples, jobs, steps and workers."""
+"""Responses about studies, samples, jobs, steps and workers."""
 
 from typing import Any, Generic, TypeVar
 
@@ -49,7 +49,7 @@ class StudySummary(BaseModel):
     step: int
     evaluated_full: int
     planned_full: int
-    imported: int = Field(0, description="samples known from elsewhere: data, not budget")
+    imported: int = Field(0, description="imported samples: data, not budget")
     budget: int
     created_at: str
     finished_at: str | None
@@ -62,7 +62,7 @@ class HealthItem(BaseModel):
     """One thing that needs attention."""
 
     code: str = Field(description="stable, for programs", examples=["no_worker"])
-    detail: str = Field(description="the same for people: what it is and what to do")
+    detail: str = Field(description="for people: what it is and what to do")
     objective: str | None = Field(None, description="the objective that it concerns")
     step: str | None = Field(None, description="the step that it concerns")
 
@@ -97,7 +97,7 @@ class JobView(BaseModel):
     value: float | None
     attempts: int
     cheap_only: bool
-    worker: str | None = Field(description="who has it, or had it last")
+    worker: str | None = Field(description="the worker that holds it, or held it last")
     expires_at: str | None
 
 
@@ -117,8 +117,8 @@ class AttemptView(BaseModel):
     value: float | None
     failure: str | None
     message: str | None
-    duration_s: float | None = Field(description="as the worker told it")
-    details: dict[str, Any] | None = Field(description="`metadata` and `also`, as told")
+    duration_s: float | None = Field(description="as the worker reported it")
+    details: dict[str, Any] | None = Field(description="`metadata` and `also`, as reported")
 
 
 class AttemptStory(BaseModel):
@@ -131,7 +131,7 @@ class AttemptStory(BaseModel):
     )
     value: float | None
     failure: str | None
-    message: str | None = Field(description="the last 2,000 characters of what the worker said of a failure")
+    message: str | None = Field(description="the last 2,000 characters of the worker's message about a failure")
     duration_s: float | None = Field(description="as the worker measured it")
 
 
@@ -139,7 +139,7 @@ class JobStory(BaseModel):
     job: int
     study: str
     sample: int
-    step: str | None = Field(description="that asked for the sample; null for an imported one")
+    step: str | None = Field(description="the step that proposed the sample; null for an imported one")
     objective: str
     also: list[str]
     cheap_only: bool
@@ -147,7 +147,7 @@ class JobStory(BaseModel):
     state: str
     value: float | None
     ahead: int | None = Field(description="jobs before it in its queue; 1000 means so many or more")
-    why: list[str] = Field(description="why it is where it is, in plain words")
+    why: list[str] = Field(description="why it is in this state, as sentences")
     attempts: list[AttemptStory] = Field(description="the latest 100, oldest first")
 
 
@@ -176,28 +176,28 @@ class WorkerFailures(BaseModel):
     infeasible: int = 0
     error: int = 0
     infrastructure: int = 0
-    lost: int = Field(0, description="leases that expired without a later word")
+    lost: int = Field(0, description="leases that expired and were never told")
 
 
 class WorkerView(BaseModel):
     worker: str
     first_seen_at: str
-    last_seen_at: str = Field(description="when it last asked, told, released or gave a sign of life")
+    last_seen_at: str = Field(description="time of its last ask, tell, release or heartbeat")
     alive: bool = Field(True, description="seen in the last two minutes, or it holds a job")
     drained: bool = Field(False, description="it gets no more jobs")
-    studies: list[str] = Field([], description="what it asked for last")
+    studies: list[str] = Field([], description="the studies of its last ask")
     objectives: list[str] = []
     slots: int = Field(1, description="the most jobs that it ever asked for at once")
     jobs: list[int] = Field(description="leased to it now")
-    done: int = Field(0, description="values told, late ones and duplicates included")
+    done: int = Field(0, description="values told, including late ones and duplicates")
     failures: WorkerFailures = WorkerFailures()
     busy_share: float = Field(
-        0.0, description="of the time of all its slots, from first to last seen, the part in which they held jobs"
+        0.0, description="share of the time of its slots, from first to last seen, in which they held jobs"
     )
 
 
 class WorkerName(Request):
-    worker: WorkerText = Field(description="as it names itself", examples=["node7-slot0"])
+    worker: WorkerText = Field(description="the name that it gives itself", examples=["node7-slot0"])
 
 
 class Imported(BaseModel):
@@ -208,7 +208,7 @@ class Imported(BaseModel):
     partial: int = Field(description="new samples that lack values")
     values_added: int = Field(description="values that points of the study lacked")
     jobs: int = Field(description="jobs for missing values; only with `evaluate`")
-    unchanged: int = Field(description="rows of which everything was known")
+    unchanged: int = Field(description="rows without anything new")
     ignored: int = Field(description="rows without any value")
     dry_run: bool
 
@@ -227,9 +227,9 @@ class Stop(Request):
 
 class Retry(Request):
     objectives: list[str] | None = Field(
-        None, description="only failed jobs of these objectives; all if left out", examples=[["drag"]]
+        None, description="only failed jobs of these objectives; all objectives by default", examples=[["drag"]]
     )
 
 
 class Retried(BaseModel):
-    jobs: int = Field(description="how many failed jobs are ready again")
+    jobs: int = Field(description="number of failed jobs that are ready again")

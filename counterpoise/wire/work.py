@@ -1,7 +1,7 @@
-"""What workers say and hear: ask, tell, heartbeat, release."""
+"""Requests and responses of workers: ask, tell, heartbeat, release."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -15,9 +15,10 @@ from pydantic import (
     model_validator,
 )
 
-from counterpoise.wire.codes import EmptyReason
+from counterpoise.wire.codes import EmptyReason, FailureKind
+from counterpoise.wire.text import printable
 
-ReportedFailure = Literal["infeasible", "error", "infrastructure"]
+ReportedFailure = Literal[FailureKind.INFEASIBLE, FailureKind.ERROR, FailureKind.INFRASTRUCTURE]
 # No database keeps a NUL, and no name needs one.
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]+$")]
 WorkerText = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
@@ -25,7 +26,7 @@ Token = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Id = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 # Beyond this the squares that models are made of overflow; a penalty need not be larger.
 LARGEST = 1e100
-# SQLite keeps no negative zero; so that all databases say the same, none does.
+# SQLite stores no negative zero; so that all databases return the same, none does.
 Value = Annotated[
     float, Field(strict=True, allow_inf_nan=False, ge=-LARGEST, le=LARGEST), AfterValidator(lambda value: value + 0.0)
 ]
@@ -41,12 +42,12 @@ def matches(wanted: Collection[str], name: str) -> bool:
 
 
 def _without_nul(text: object) -> object:
-    """A log's tail may hold anything; a failure is not refused for it."""
-    return text.replace("\x00", "\ufffd").encode(errors="replace").decode() if isinstance(text, str) else text
+    """The end of a log may contain anything; a failure is not refused for it."""
+    return printable(text.replace("\x00", "\ufffd")) if isinstance(text, str) else text
 
 
 class Request(BaseModel):
-    """A misspelt field is a fault, not silence."""
+    """Unknown fields are refused, so that a misspelt one is noticed."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -54,9 +55,13 @@ class Request(BaseModel):
 def _check_depth(value: object, depth: int = 0) -> None:
     if depth > DEEPEST:
         raise ValueError(f"nested more than {DEEPEST} deep")
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for each in inner:
-        _check_depth(each, depth + 1)
+    items: Iterable[object] = ()
+    if isinstance(value, dict):
+        items = value.values()
+    elif isinstance(value, list):
+        items = value
+    for item in items:
+        _check_depth(item, depth + 1)
 
 
 class Ask(Request):
@@ -73,7 +78,7 @@ class Ask(Request):
 
 class Job(BaseModel):
     job: int
-    lease: str = Field(description="say it in tell, heartbeat and release")
+    lease: str = Field(description="sent with tell, heartbeat and release")
     study: str
     sample: int
     objective: str
@@ -89,7 +94,7 @@ class Job(BaseModel):
 class Asked(BaseModel):
     jobs: list[Job]
     reason: EmptyReason | None = Field(None, description="why there are no jobs")
-    detail: str | None = Field(None, description="the reason in words")
+    detail: str | None = Field(None, description="the reason as a sentence")
     retry_after_s: float | None = None
 
 
@@ -99,11 +104,11 @@ class Failure(Request):
         " `infrastructure`: licence or node, retried"
     )
     message: Annotated[str, StringConstraints(max_length=20_000), BeforeValidator(_without_nul)] = Field(
-        "", description="for people; the log's tail, say"
+        "", description="for people, for example the end of a log"
     )
 
 
-# What `_value_or_failure` asks for, as the document says it.
+# What `_value_or_failure` requires, for the OpenAPI document.
 _EITHER: dict[str, Any] = {
     "oneOf": [
         {"required": ["value"], "properties": {"value": {"type": "number"}, "failure": {"type": "null"}}},
@@ -122,8 +127,8 @@ _EITHER: dict[str, Any] = {
 class Tell(Request):
     model_config = ConfigDict(json_schema_extra=_EITHER)
 
-    job: Id = Field(description="as /ask answered it")
-    lease: Token = Field(description="as /ask answered it with the job")
+    job: Id = Field(description="as returned by /ask")
+    lease: Token = Field(description="as returned by /ask with the job")
     value: Value | None = Field(None, description="in the study's units; this or `failure`")
     failure: Failure | None = Field(None, description="why there is no value")
     also: dict[str, Value] = Field({}, description="values of the objectives that the job listed in `also`")
@@ -135,12 +140,12 @@ class Tell(Request):
     @field_validator("metadata")
     @classmethod
     def _storable(cls, metadata: dict[str, Any] | None) -> dict[str, Any] | None:
-        """Python reads more from JSON than databases keep: NaN, NUL, halves of surrogate pairs."""
+        """Python reads more from JSON than databases store: NaN, NUL, halves of surrogate pairs."""
         _check_depth(metadata)
         text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
-        text.encode()  # its error is a ValueError, as that of dumps is
+        text.encode()  # raises a ValueError, as dumps does
         if "\\u0000" in text.replace("\\\\", ""):
-            raise ValueError("NUL characters cannot be kept")
+            raise ValueError("NUL characters cannot be stored")
         return metadata
 
     @model_validator(mode="after")
@@ -153,11 +158,11 @@ class Tell(Request):
 
 
 class Told(BaseModel):
-    """The answer to one tell."""
+    """The response to one tell."""
 
     job: int
     status: int = Field(
-        description="200 recorded; 404 unknown job or lease; 409 this lease said something else; 422 invalid"
+        description="200 recorded; 404 unknown job or lease; 409 this lease has told another result; 422 invalid"
     )
     state: str | None = Field(None, description="the job's state now")
     detail: str = Field(description="what was done with it")
@@ -167,16 +172,16 @@ class Leases(Request):
     leases: list[Token] = Field(
         min_length=1,
         max_length=1000,
-        description="as /ask answered them with their jobs",
+        description="as returned by /ask with their jobs",
         examples=[["0123456789abcdef0123456789abcdef"]],
     )
 
 
 class Alive(BaseModel):
-    """The answer to one lease's heartbeat."""
+    """The response to the heartbeat of one lease."""
 
     lease: str
-    expires_at: str | None = Field(description="the new deadline; null if the lease is no longer yours")
+    expires_at: str | None = Field(description="the new deadline; null if the worker no longer holds the lease")
     cancel: bool = Field(description="stop evaluating: the value is no longer needed")
     reason: str | None = Field(
         None,
@@ -184,7 +189,7 @@ class Alive(BaseModel):
         " `lease_unknown`, `lease_ended`, `lease_expired`, `leased_to_another`, `value_known`, `job_failed` or"
         " `superseded`",
     )
-    detail: str | None = Field(None, description="the reason in words")
+    detail: str | None = Field(None, description="the reason as a sentence")
 
 
 class HeartbeatAnswer(BaseModel):
@@ -192,4 +197,4 @@ class HeartbeatAnswer(BaseModel):
 
 
 class Released(BaseModel):
-    released: list[str] = Field(description="leases that were current and are free now")
+    released: list[str] = Field(description="leases that were held and are released now")

@@ -1,1 +1,1 @@
-"""The worker: asks for jobs, has them evaluated, and tells what came out, whatever happens in between."""
+"""The worker: asks for jobs, evaluates them, and tells their results."""

@@ -1,52 +1,63 @@
-"""A job that this worker holds: its lease, what evaluates it, and why it was ended early."""
+"""A job that this worker evaluates now."""
 
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Literal
+from enum import StrEnum
 
+from counterpoise.wire.codes import FailureKind
 from counterpoise.wire.work import Job
-from counterpoise.worker.evaluators.evaluator import Evaluator, Outcome, Running, failed
+from counterpoise.worker.evaluators.evaluator import Evaluation, EvaluationResult, Evaluator, failed
 
-EndReason = Literal["timeout", "cancelled", "stopped"]
-ENDING_S = 30.0  # an evaluator that cannot end what it runs is not waited for
+ENDING_S = 30.0  # how long to wait for an evaluation that was cancelled
+
+
+class EndReason(StrEnum):
+    """Why an evaluation was ended before it was finished."""
+
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+    STOPPED = "stopped"
 
 
 @dataclass(eq=False, slots=True)
-class Held:
+class ActiveJob:
     job: Job
     limit_s: float | None
     began: float = field(default_factory=time.monotonic)
-    reason: EndReason | None = None
-    why: str = ""
-    _running: Running | None = None
-    _over: bool = False
+    end_reason: EndReason | None = None
+    end_message: str = ""
+    _evaluation: Evaluation | None = None
+    _has_result: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def evaluate(self, evaluator: Evaluator, slot: int) -> Outcome:
+    def evaluate(self, evaluator: Evaluator, slot: int) -> EvaluationResult:
         try:
-            running = evaluator.start(slot, self.job)
-        except Exception as error:  # noqa: BLE001  whatever it is, this node cannot evaluate now
-            return failed("infrastructure", f"the evaluation cannot be started: {error!r}")
+            evaluation = evaluator.start(slot, self.job)
+        except Exception as error:  # noqa: BLE001  any error: this node cannot evaluate now
+            return failed(FailureKind.INFRASTRUCTURE, f"the evaluation cannot be started: {error!r}")
         with self._lock:
-            self._running = running
-        if self.reason is not None:  # it was ended while it was being started
-            running.cancel(self.why)
-        outcome = running.wait(None if self.limit_s is None else self.limit_s - (time.monotonic() - self.began))
-        if outcome is None:
-            self.end("timeout", f"timeout: still running after {self.limit_s:g} s")
-            outcome = running.wait(ENDING_S)
+            self._evaluation = evaluation
+        if self.end_reason is not None:  # ended while it was being started
+            evaluation.cancel(self.end_message)
+        result = evaluation.wait(self._left_s())
+        if result is None:
+            self.end(EndReason.TIMEOUT, f"timeout: still running after {self.limit_s:g} s")
+            result = evaluation.wait(ENDING_S)
         with self._lock:
-            self._over = True
-        return outcome or failed("error", f"{self.why}; it could not be ended")
+            self._has_result = True
+        return result or failed(FailureKind.ERROR, f"{self.end_message}; it could not be ended")
 
-    def end(self, reason: EndReason, why: str) -> None:
-        """From any thread; the first reason stands, and none does once the outcome is there."""
+    def _left_s(self) -> float | None:
+        return None if self.limit_s is None else self.began + self.limit_s - time.monotonic()
+
+    def end(self, reason: EndReason, message: str) -> None:
+        """End the evaluation, from any thread. Only the first reason counts, and none once there is a result."""
         with self._lock:
-            if self._over:
+            if self._has_result:
                 return
-            if self.reason is None:
-                self.reason, self.why = reason, why
-            running = self._running
-        if running is not None:
-            running.cancel(self.why)
+            if self.end_reason is None:
+                self.end_reason, self.end_message = reason, message
+            evaluation = self._evaluation
+        if evaluation is not None:
+            evaluation.cancel(self.end_message)

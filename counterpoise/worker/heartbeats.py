@@ -1,26 +1,29 @@
-"""Signs of life for all leases of a worker, from one thread; what the server wants cancelled is ended."""
+"""Heartbeats for all active jobs of a worker, from one thread. Jobs that the server cancels are ended."""
 
 import threading
 import time
 from collections.abc import Callable, Sequence
 
 from counterpoise.client import Client
-from counterpoise.connection import pause_s
+from counterpoise.client.retries import pause_s
 from counterpoise.wire.codes import CancelReason
-from counterpoise.worker.active_job import EndReason, Held
-from counterpoise.worker.log import Log
+from counterpoise.wire.work import Alive
+from counterpoise.worker.active_job import ActiveJob, EndReason
+from counterpoise.worker.worker_log import WorkerLog
 
-LEAST_S = 5.0  # for an answer
+SHORTEST_RESPONSE_S = 5.0
 
 
-class Heart:
-    def __init__(self, client: Client, held: Callable[[], Sequence[Held]], log: Log) -> None:
+class Heartbeats:
+    def __init__(self, client: Client, active_jobs: Callable[[], Sequence[ActiveJob]], log: WorkerLog) -> None:
         self._client = client
-        self._held = held
+        self._active_jobs = active_jobs
         self._log = log
+        self._failures = 0  # in a row
+        self._last_at = time.monotonic()
         self._stopped = False
         self._changed = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="heart", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="heartbeats", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -29,36 +32,46 @@ class Heart:
         self._stopped = True
         self._changed.set()
 
-    def look(self) -> None:
-        """The worker holds other jobs than before."""
+    def wake(self) -> None:
+        """Call this when the active jobs have changed."""
         self._changed.set()
 
     def _run(self) -> None:
-        beat_at, tried, pause = time.monotonic(), 0, 0.0
         while not self._stopped:
-            held = self._held()
-            every = min((each.job.heartbeat_s for each in held), default=None)
-            if every is None:
+            jobs = self._active_jobs()
+            if not jobs:
                 self._changed.wait()
-                beat_at, tried = time.monotonic(), 0
-            elif not self._changed.wait(max(0.0, beat_at + (min(pause, every) if tried else every) - time.monotonic())):
-                tried = self._beat(held, tried, max(every, LEAST_S))
-                pause = pause_s(tried)
-                beat_at = time.monotonic()
+                self._last_at, self._failures = time.monotonic(), 0
+            else:
+                interval_s = min(active.job.heartbeat_s for active in jobs)
+                if not self._changed.wait(self._until_next_s(interval_s)):
+                    self._beat(jobs, interval_s)
             self._changed.clear()
 
-    def _beat(self, held: Sequence[Held], tried: int, answer_s: float) -> int:
-        """Answers how often it failed in a row. One that is lost on its way leaves time for another in the lease."""
-        by_lease = {each.job.lease: each for each in held}
+    def _until_next_s(self, interval_s: float) -> float:
+        pause = min(pause_s(self._failures - 1), interval_s) if self._failures else interval_s
+        return max(0.0, self._last_at + pause - time.monotonic())
+
+    def _beat(self, jobs: Sequence[ActiveJob], interval_s: float) -> None:
+        """A request that is lost must leave time for another one before the leases expire."""
+        leases = [active.job.lease for active in jobs]
+        timeout_s = max(interval_s, SHORTEST_RESPONSE_S)
         try:
-            answers = self._client.heartbeat(list(by_lease), answer_s=answer_s)
-        except Exception as error:  # noqa: BLE001  whatever it is, the next one must come
-            if tried == 0:
-                self._log.warning(f"no sign of life could be given: {error}", jobs=len(held))
-            return tried + 1
-        for alive in answers:
-            mine = by_lease.get(alive.lease)
-            if mine is not None and alive.cancel:
-                reason: EndReason = "timeout" if alive.reason == CancelReason.TIMEOUT else "cancelled"
-                mine.end(reason, f"{reason}: {alive.detail or 'the server asked for it'}")
-        return 0
+            responses = self._client.heartbeat(leases, timeout_s=timeout_s)
+        except Exception as error:  # noqa: BLE001  any error: heartbeats must go on
+            if self._failures == 0:
+                self._log.warning(f"heartbeat failed: {error}", jobs=len(jobs))
+            self._failures += 1
+        else:
+            self._failures = 0
+            _end_cancelled(jobs, responses)
+        self._last_at = time.monotonic()
+
+
+def _end_cancelled(jobs: Sequence[ActiveJob], responses: Sequence[Alive]) -> None:
+    by_lease = {active.job.lease: active for active in jobs}
+    for response in responses:
+        active = by_lease.get(response.lease)
+        if active is not None and response.cancel:
+            reason = EndReason.TIMEOUT if response.reason == CancelReason.TIMEOUT else EndReason.CANCELLED
+            active.end(reason, f"{reason}: {response.detail or 'the server requested it'}")

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from counterpoise.client import Client
-from counterpoise.worker.evaluators import function_process as child
-from counterpoise.worker.evaluators.function_evaluator import FunctionEvaluator, FunctionUnusable, Reference
-from counterpoise.worker.log import Log
-from counterpoise.worker.loop import Terms
-from counterpoise.worker.run import default_name, work
+from counterpoise.worker.config import WorkerConfig
+from counterpoise.worker.evaluators import function_process
+from counterpoise.worker.evaluators.function_evaluator import FunctionEvaluator
+from counterpoise.worker.evaluators.function_reference import FunctionReference, FunctionUnusable
+from counterpoise.worker.run_worker import default_name, run_worker
+from counterpoise.worker.worker_log import WorkerLog
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -44,8 +45,9 @@ class Worker:
         spool: str | Path | None = None,
         json_log: bool = False,
     ) -> None:
-        self._server = (url, token)
-        self._terms = Terms(
+        self._url = url
+        self._token = token
+        self._config = WorkerConfig(
             name=name or default_name(),
             studies=(study,) if isinstance(study, str) else tuple(study),
             slots=slots,
@@ -55,33 +57,35 @@ class Worker:
             grace_s=grace_s,
         )
         self._spool = None if spool is None else Path(spool)
-        self._log = Log(json_log)
+        self._log = WorkerLog(json_log)
         self._functions: dict[str, Callable[..., Any]] = {}
 
     def objective(self, name: str) -> Callable[[Function], Function]:
-        """The function, of `x` and perhaps `job`, gives the values of this objective."""
+        """The function, of `x` and perhaps `job`, returns the values of this objective."""
 
-        def take(function: Function) -> Function:
+        def register(function: Function) -> Function:
             if name in self._functions:
                 raise ValueError(f"objective {name!r} has a function already: {self._functions[name].__qualname__}")
             self._functions[name] = function
             return function
 
-        return take
+        return register
 
     def run(self) -> None:
-        """Work until told to end (SIGINT, SIGTERM), or until `max_jobs` or `until_finished` says so."""
-        if child.inside:
+        """Work until a signal (SIGINT, SIGTERM), or until `max_jobs` or `until_finished` ends it."""
+        if function_process.is_evaluation_process():
             raise RuntimeError(
                 'evaluation processes load this script, too: write `if __name__ == "__main__":` before run()'
             )
         if not self._functions:
             raise ValueError("no objectives; put @worker.objective(NAME) before a function")
-        evaluator = FunctionEvaluator({name: Reference.of(each) for name, each in self._functions.items()})
+        references = {name: FunctionReference.of(function) for name, function in self._functions.items()}
+        evaluator = FunctionEvaluator(references)
         try:
             evaluator.check()
         except FunctionUnusable:
             evaluator.close()
             raise
-        with Client(*self._server, retry_s=0) as client:
-            work(client, dict.fromkeys(self._functions, evaluator), self._terms, self._spool, self._log)
+        evaluators = dict.fromkeys(self._functions, evaluator)
+        with Client(self._url, self._token, retry_s=0) as client:
+            run_worker(client, evaluators, self._config, self._spool, self._log)

@@ -1,7 +1,7 @@
-"""Results on disk before they are told: neither a server that is away nor a killed worker loses one.
+"""Results on disk until they are told: neither an unavailable server nor a killed worker loses one.
 
-Each process keeps a folder of its own below the spool and holds its lock while it lives. A folder whose lock is free
-was left behind: whoever comes next adopts what is in it.
+Each process has a folder of its own below the spool, and locks it while it lives. A folder without a locked lock was
+left by a process that has ended: the next process adopts its results.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from counterpoise.wire.work import Tell
 
 REFUSED = "refused"
 LOCK = "lock"
-FOLDER = re.compile(r"\d+-[0-9a-f]{8}")  # of a process; other folders are somebody else's, and left alone
+FOLDER = re.compile(r"\d+-[0-9a-f]{8}")  # of a process; other folders are not touched
 
 
 def default_spool(url: str) -> Path:
@@ -36,47 +36,47 @@ def default_spool(url: str) -> Path:
 class Spool:
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._own = root / f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self._folder = root / f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._lock: int | None = None
-        self._opening = threading.Lock()  # slots share the spool
+        self._opening = threading.Lock()  # threads share the spool
 
-    def keep(self, said: Tell) -> Path:
-        """Durable when this returns; OSError if the disk cannot."""
+    def save(self, tell: Tell) -> Path:
+        """Durable when this returns; OSError if the disk fails."""
         self._open()
-        file = self._own / f"{said.job}-{said.lease}.json"
-        _write(file, said.model_dump_json(exclude_none=True))
+        file = self._folder / f"{tell.job}-{tell.lease}.json"
+        _write(file, tell.model_dump_json(exclude_none=True))
         return file
 
-    def forget(self, file: Path) -> None:
+    def remove(self, file: Path) -> None:
         file.unlink(missing_ok=True)
 
-    def refuse(self, file: Path | None, said: Tell, status: int, detail: str) -> Path:
-        """Set aside, with the server's reason, what it will never take."""
+    def set_aside(self, file: Path | None, tell: Tell, status: int, detail: str) -> Path:
+        """Keep a result that the server never accepts, with the reason; returns the new file."""
         folder = self.root / REFUSED
         folder.mkdir(parents=True, exist_ok=True)
-        target = folder / f"{said.job}-{said.lease}.json"
-        told = said.model_dump(mode="json", exclude_none=True)
-        _write(target, json.dumps({"status": status, "detail": detail, "tell": told}, indent=2))
+        target = folder / f"{tell.job}-{tell.lease}.json"
+        refusal = {"status": status, "detail": detail, "tell": tell.model_dump(mode="json", exclude_none=True)}
+        _write(target, json.dumps(refusal, indent=2))
         if file is not None:
-            self.forget(file)
+            self.remove(file)
         return target
 
     def adopt(self) -> list[tuple[Path, Tell]]:
-        """What processes that are gone have left behind; it is this one's from now on."""
-        found: list[tuple[Path, Tell]] = []
-        for folder in self._others():
-            with contextlib.suppress(OSError):  # looked at again later; the others need not wait for it
-                found += self._adopt_folder(folder)
-        return found
+        """Take over the results of processes that have ended."""
+        adopted: list[tuple[Path, Tell]] = []
+        for folder in self._other_folders():
+            with contextlib.suppress(OSError):  # tried again later; the other folders need not wait for it
+                adopted += self._adopt_folder(folder)
+        return adopted
 
     def close(self) -> None:
-        """What is still in it waits for the next worker."""
+        """Results that are left wait for the next worker."""
         if self._lock is None:
             return
         with contextlib.suppress(OSError):
-            if {file.name for file in self._own.iterdir()} == {LOCK}:
-                (self._own / LOCK).unlink()
-                self._own.rmdir()
+            if {file.name for file in self._folder.iterdir()} == {LOCK}:
+                (self._folder / LOCK).unlink()
+                self._folder.rmdir()
         os.close(self._lock)
         self._lock = None
 
@@ -84,37 +84,38 @@ class Spool:
         with self._opening:
             if self._lock is not None:
                 return
-            draft = self.root / f".{self._own.name}"  # nobody adopts it before it is locked
+            draft = self.root / f".{self._folder.name}"  # no other process adopts it before it is locked
             draft.mkdir(parents=True, exist_ok=True, mode=0o700)
-            lock = _locked(draft)
+            lock = _try_to_lock(draft)
             if lock is None:
                 raise OSError(f"{draft} cannot be locked; is it on a file system without locks?")
-            draft.rename(self._own)
+            draft.rename(self._folder)
             _sync(self.root)
             self._lock = lock
 
-    def _others(self) -> list[Path]:
+    def _other_folders(self) -> list[Path]:
         try:
-            return sorted(each for each in self.root.iterdir() if FOLDER.fullmatch(each.name) and each != self._own)
+            folders = sorted(self.root.iterdir())
         except OSError:
             return []
+        return [folder for folder in folders if FOLDER.fullmatch(folder.name) and folder != self._folder]
 
     def _adopt_folder(self, folder: Path) -> Iterator[tuple[Path, Tell]]:
-        lock = _locked(folder)
-        if lock is None:  # its owner lives
+        lock = _try_to_lock(folder)
+        if lock is None:  # its process lives
             return
         try:
             self._open()
             for file in sorted(folder.glob("*-*.json")):
                 try:
-                    said = Tell.model_validate_json(file.read_bytes())
-                except ValidationError:  # not ours, or of another version: for a person to look at
+                    tell = Tell.model_validate_json(file.read_bytes())
+                except ValidationError:  # of another version, or not a result: kept for a person
                     (self.root / REFUSED).mkdir(exist_ok=True)
                     file.rename(self.root / REFUSED / file.name)
                     continue
-                file.rename(self._own / file.name)
-                yield self._own / file.name, said
-            _sync(self._own)
+                file.rename(self._folder / file.name)
+                yield self._folder / file.name, tell
+            _sync(self._folder)
             for rest in (*folder.glob("*.draft"), folder / LOCK):
                 rest.unlink()
             folder.rmdir()
@@ -122,11 +123,11 @@ class Spool:
             os.close(lock)
 
 
-def _locked(folder: Path) -> int | None:
-    """The folder's lock, held until it is closed, which the end of a process does too; None if somebody has it."""
+def _try_to_lock(folder: Path) -> int | None:
+    """A descriptor that holds the folder's lock until it is closed or the process ends; None if it is locked."""
     try:
         lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    except FileNotFoundError:  # adopted in this moment
+    except FileNotFoundError:  # adopted by another process just now
         return None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -153,8 +154,8 @@ def _write(file: Path, text: str) -> None:
 
 def _sync(folder: Path) -> None:
     """A rename survives a power cut once its folder is on disk."""
-    number = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(number)
+        os.fsync(descriptor)
     finally:
-        os.close(number)
+        os.close(descriptor)

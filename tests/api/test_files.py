@@ -19,9 +19,9 @@ from app.service.files.json_reader import read_json
 from app.settings import load_settings
 from counterpoise import Client
 from counterpoise.cli import app
+from counterpoise.client.evaluation_file import CSV, split
 from counterpoise.commands.study import study as commands
-from counterpoise.errors import Refused, ServerAway
-from counterpoise.evaluation_file import CSV, split
+from counterpoise.errors import Refused, ServerUnavailable
 from counterpoise.wire.problems import Fault
 from counterpoise.wire.specification import parse_specification
 from tests.api.wing import LOCAL, SPEC
@@ -118,7 +118,7 @@ def test_an_export_that_is_refused_or_breaks_off_is_a_failure() -> None:
     with Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, stream=Broken()))) as client:
         parts = client.export("wing")
         assert next(parts) == b"half"
-        with pytest.raises(ServerAway, match="cut"):
+        with pytest.raises(ServerUnavailable, match="cut"):
             next(parts)
 
 
@@ -153,9 +153,9 @@ def test_parts_hold_every_row_once_and_know_its_place(lines: list[str], end: str
 def test_json_that_is_no_list_goes_to_the_server_as_it_is() -> None:
     for content in (b'{"x": 1, "y": "' + b"z" * 100 + b'"}', b"[" * 100):
         (part,) = split(content, ["span"], 10)
-        assert (part.kind, part.content) == ("application/json", content)
-    assert split(b"\xef\xbb\xbf [1]", ["span"], 100)[0].kind == "application/json"
-    assert {part.kind for part in split(HEADER.encode() + b"1,2,3\n" * 9, ["span"], 10)} == {CSV}
+        assert (part.media_type, part.content) == ("application/json", content)
+    assert split(b"\xef\xbb\xbf [1]", ["span"], 100)[0].media_type == "application/json"
+    assert {part.media_type for part in split(HEADER.encode() + b"1,2,3\n" * 9, ["span"], 10)} == {CSV}
     items: list[Any] = [{"x": {"span": n}} for n in range(20)]
     parts = split(json.dumps(items).encode(), ["span"], 50)
     assert sum(len(json.loads(part.content)) for part in parts) == 20
@@ -168,7 +168,7 @@ def test_json_that_is_no_list_goes_to_the_server_as_it_is() -> None:
 def test_a_large_file_without_rows_goes_to_the_server_short(content: bytes) -> None:
     (part,) = split(content, ["span"], 50)
     assert len(part.content) < 50
-    read = read_csv if part.kind == CSV else read_json
+    read = read_csv if part.media_type == CSV else read_json
     whole, found = (read(parse_specification(SPEC), each) for each in (content, part.content))
     assert (found.evaluations, found.faults) == ([], whole.faults)
 

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.service.postgresql import PostgreSQL
 from tests.e2e.processes import COUNTERPOISE, environment, eventually, listening, running
-from tests.house.composed import ROOT, ours, pools
+from tests.project.compose_file import ROOT, ours, pools
 
 SERVICES = ours()
 

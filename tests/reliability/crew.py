@@ -8,10 +8,11 @@ from pathlib import Path
 
 from counterpoise.client import Client
 from counterpoise.wire.work import Job
-from counterpoise.worker.evaluators.evaluator import Outcome
-from counterpoise.worker.log import Log
-from counterpoise.worker.loop import Loop, Terms
+from counterpoise.worker.config import WorkerConfig
+from counterpoise.worker.evaluators.evaluator import EvaluationResult
+from counterpoise.worker.loop import WorkerLoop
 from counterpoise.worker.spool import Spool
+from counterpoise.worker.worker_log import WorkerLog
 
 
 def evaluate(objective: str, x: dict[str, float | int]) -> float:
@@ -21,9 +22,9 @@ def evaluate(objective: str, x: dict[str, float | int]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    outcome: Outcome
+    outcome: EvaluationResult
 
-    def wait(self, timeout_s: float | None) -> Outcome:  # noqa: ARG002
+    def wait(self, timeout_s: float | None) -> EvaluationResult:  # noqa: ARG002
         return self.outcome
 
     def cancel(self, why: str) -> None:
@@ -39,7 +40,7 @@ class Instant:
     def start(self, slot: int, job: Job) -> Done:  # noqa: ARG002
         value = evaluate(job.objective, job.x)
         self.finished.append((job, value))
-        return Done(Outcome(value))
+        return Done(EvaluationResult(value))
 
     def close(self) -> None:
         pass
@@ -52,7 +53,7 @@ class Crew:
         self.evaluator, self.spools = Instant(), folder / "spools"
         self.failures: list[BaseException] = []
         self._log = (folder / "workers.log").open("w")
-        self._loops: list[Loop] = []
+        self._loops: list[WorkerLoop] = []
         self._threads = []
         for number in range(size):
             given = (urls[number % len(urls)], objectives[number // len(urls) % len(objectives)], f"worker{number}")
@@ -62,8 +63,8 @@ class Crew:
         spool = Spool(self.spools / name)
         try:
             with Client(url, retry_s=0) as client:
-                terms = Terms(name, ("*",), slots=4, until_finished=True, wait_s=2.0)
-                loop = Loop(client, {objective: self.evaluator}, spool, terms, Log(True, self._log))
+                terms = WorkerConfig(name, ("*",), slots=4, until_finished=True, wait_s=2.0)
+                loop = WorkerLoop(client, {objective: self.evaluator}, spool, terms, WorkerLog(True, self._log))
                 self._loops.append(loop)
                 loop.run()
         except BaseException as error:  # noqa: BLE001  the test raises it

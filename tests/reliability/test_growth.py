@@ -71,8 +71,8 @@ class House:
         self.client = stack.enter_context(Client(address))
         self.client.create_study(large(jobs))
         eventually(lambda: self.client.study("large").planned_full * 4 == jobs, "the initial design", LONG_S)
-        functions = [f"--objective={name}=tests.workers.simulations:span" for name in (SLOW, "lift")]
-        crash = "--objective=crash=tests.workers.simulations:skin"
+        functions = [f"--objective={name}=tests.worker.simulations:span" for name in (SLOW, "lift")]
+        crash = "--objective=crash=tests.worker.simulations:skin"
         options = ("--any-study", "--slots", "8", "--spool", str(folder / "spool"), "--url", address)
         worker, _ = stack.enter_context(running(COUNTERPOISE, "worker", *options, *functions, crash))
         self.processes = {"server": server.pid, "planner": planner.pid, "worker": worker.pid}

@@ -17,7 +17,7 @@ from app.store.tables import attempts
 from tests.api.wing import SPEC
 from tests.e2e.processes import PATIENCE_S, eventually
 from tests.reliability.untouched import everything, untouched
-from tests.workers.here import serving_here
+from tests.worker.in_process_server import serving_here
 
 LEASE_S = 2.0
 MANY = 30

@@ -6,8 +6,8 @@ import pytest
 
 from counterpoise import Client
 from tests.e2e.processes import COUNTERPOISE, ROOT, eventually, running
-from tests.workers.here import serving_here
-from tests.workers.test_worker import SPEC
+from tests.worker.in_process_server import serving_here
+from tests.worker.test_worker_processes import SPEC
 
 LEASE_S = 3.0
 # Loaded by every Python of the worker before anything else.
@@ -42,7 +42,7 @@ def test_a_worker_whose_clock_is_hours_off_keeps_a_job_for_several_leases(
     (tmp_path / "sitecustomize.py").write_text(CLOCK.format(off_s=off_s))
     deceived = {"PYTHONPATH": f"{tmp_path}:{ROOT}", "GATE": str(tmp_path)}
     said = ["--study=beam", "--json", f"--spool={tmp_path / 'spool'}", "--max-jobs=1"]
-    simulation = "--objective=mass=tests.workers.simulations:slow"
+    simulation = "--objective=mass=tests.worker.simulations:slow"
     with serving_here(database_url) as url, Client(url) as client:
         client.create_study(SPEC | {"lease_s": LEASE_S})
         with running(COUNTERPOISE, "worker", "--url", url, *said, simulation, **deceived) as (process, log):

@@ -17,7 +17,7 @@ from app.store.tables import attempts, events, jobs, objectives, sample_values, 
 from app.store.work.server_uptime import record_uptime
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.views import StudyView
-from counterpoise.wire.work import Ask, Failure, Job, ReportedFailure, Tell, Told
+from counterpoise.wire.work import Ask, Failure, Job, Tell, Told
 
 SPEC: dict[str, Any] = {
     "name": "wing",
@@ -64,7 +64,7 @@ class Lab:
     def said(self, job: Job, told: float | None = None, **more: Any) -> Tell:
         return Tell(job=job.job, lease=job.lease, value=value(job) if told is None else told, **more)
 
-    def fail(self, job: Job, kind: ReportedFailure, message: str = "") -> Told:
+    def fail(self, job: Job, kind: str, message: str = "") -> Told:
         failure = Failure(kind=kind, message=message)
         (answer,) = tell(self.database, [Tell(job=job.job, lease=job.lease, failure=failure)])
         return answer

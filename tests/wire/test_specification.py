@@ -212,9 +212,9 @@ SINGLE: list[tuple[str, object, str, str]] = [
     # runs
     ("objectives/2/same_run_as", "drga", "#/objectives/2/same_run_as", "no objective 'drga'; did you mean 'drag'?"),
     ("objectives/2/same_run_as", "lift", "#/objectives/2/same_run_as", "cannot be in its own run"),
-    ("objectives/2/evaluation_time_s", 1.0, "#/objectives/2/evaluation_time_s", "say it for objective 'drag'"),
-    ("objectives/2/lease_s", 100.0, "#/objectives/2/lease_s", "say it for objective 'drag'"),
-    ("objectives/2/timeout_s", 1.0, "#/objectives/2/timeout_s", "say it for objective 'drag'"),
+    ("objectives/2/evaluation_time_s", 1.0, "#/objectives/2/evaluation_time_s", "declare it for objective 'drag'"),
+    ("objectives/2/lease_s", 100.0, "#/objectives/2/lease_s", "declare it for objective 'drag'"),
+    ("objectives/2/timeout_s", 1.0, "#/objectives/2/timeout_s", "declare it for objective 'drag'"),
     ("objectives/0/same_run_as", 3, "#/objectives/0/same_run_as", "valid string"),
     # times
     ("objectives/0/evaluation_time_s", 0, "#/objectives/0/evaluation_time_s", "greater than 0"),
@@ -243,7 +243,7 @@ SINGLE: list[tuple[str, object, str, str]] = [
     # ratios
     ("ratios", [1, 2], "#/ratios", "must be an object"),
     ("ratios", {"mas": 2}, "#/ratios/mas", "no objective 'mas'; did you mean 'mass'?"),
-    ("ratios", {"lift": 2}, "#/ratios/lift", "say it for 'drag'"),
+    ("ratios", {"lift": 2}, "#/ratios/lift", "declare it for 'drag'"),
     ("ratios", {"mass": 0.5}, "#/ratios/mass", "greater than or equal to 1"),
     ("ratios", {"mass": True}, "#/ratios/mass", "valid number"),
 ]
@@ -277,7 +277,7 @@ def with_runs(**same_run_as: str | None) -> dict[str, Any]:
 
 def test_a_chain_of_runs_says_the_way_out() -> None:
     assert faults(with_runs(a="b", b="c", c=None)) == [
-        ("#/objectives/0/same_run_as", "'b' has no jobs of its own, as it is in the run of 'c'; say 'c' here")
+        ("#/objectives/0/same_run_as", "'b' has no jobs of its own, as it is in the run of 'c'; write 'c' here")
     ]
 
 

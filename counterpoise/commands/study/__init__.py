@@ -1,1 +1,1 @@
-"""`counterpoise study …`: create, steer and watch studies."""
+"""`counterpoise study …`."""

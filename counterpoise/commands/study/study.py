@@ -1,50 +1,30 @@
-"""The commands `study …`: what engineers do with studies, over HTTP."""
+"""The commands `study …`: create, read and change studies over HTTP."""
 
-import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from pydantic import BaseModel, TypeAdapter, ValidationError
-from rich.console import Console
 
-from counterpoise.client import Client
-from counterpoise.commands.failure import WRONG_USAGE, fail
+from counterpoise.client.failed_requests import DEFAULT_URL
+from counterpoise.commands.options import AsJson, StudyName, Token, Url
+from counterpoise.commands.output import WRONG_USAGE, connected, fail, print_items, print_json, terminal
 from counterpoise.commands.study.specification_file import read_specification
-from counterpoise.commands.study.tables import front_table, studies_table, study_panel
-from counterpoise.connection import DEFAULT_URL
-from counterpoise.errors import RequestFailed
-from counterpoise.wire.specification import NAME_RULE, Name, SpecificationInvalid, parse_specification
+from counterpoise.commands.study.study_tables import front_table, studies_table, study_panel
+from counterpoise.wire.problems import list_faults
+from counterpoise.wire.specification import SpecificationInvalid, parse_specification
 from counterpoise.wire.views import StudyView
 
-study = typer.Typer(help="Create, watch and steer studies.", no_args_is_help=True, rich_markup_mode="rich")
+study = typer.Typer(help="Create, read and change studies.", no_args_is_help=True, rich_markup_mode="rich")
 
 
 def add_to(app: typer.Typer) -> None:
     app.add_typer(study, name="study")
 
 
-def _check_name(name: str) -> str:
-    try:
-        return TypeAdapter(Name).validate_python(name)
-    except ValidationError:
-        raise typer.BadParameter(NAME_RULE) from None
-
-
-StudyName = Annotated[str, typer.Argument(metavar="STUDY", callback=_check_name, help="The study's name.")]
-Url = Annotated[str, typer.Option("--url", envvar="COUNTERPOISE_URL", help="The server.")]
-Token = Annotated[
-    str | None, typer.Option("--token", envvar="COUNTERPOISE_TOKEN", help="Bearer token, if the server wants one.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-
-
 @study.command()
 def create(
     file: Annotated[str, typer.Argument(help="The specification, JSON or YAML; - for standard input.")],
     paused: Annotated[
-        bool, typer.Option("--paused", help="Begin nothing before `study resume`; import first.")
+        bool, typer.Option("--paused", help="Begin only after `study resume`, so that you can import first.")
     ] = False,
     url: Url = DEFAULT_URL,
     token: Token = None,
@@ -54,21 +34,20 @@ def create(
 
     Example: [bold]counterpoise study create wing.yaml[/bold]
     """
-    raw = read_specification(file)
+    specification = read_specification(file)
     try:
-        parse_specification(raw)
+        parse_specification(specification.content)
     except SpecificationInvalid as error:
-        faults = "".join(f"\n  {fault.pointer}: {fault.detail}" for fault in error.faults)
-        fail(f"{file} is not a valid specification:{faults}", WRONG_USAGE)
+        faults = specification.with_lines(error.faults)
+        fail(f"{file} is not a valid specification:{list_faults(faults)}", WRONG_USAGE)
     with connected(url, token) as client:
-        found = client.create_study(
-            raw, paused=paused
-        )  # as it was written: what it leaves out is the server's to fill in
+        # As it was written: the server fills in defaults.
+        created = client.create_study(specification.content, paused=paused)
     if as_json:
-        print_json(found.model_dump(exclude={"new"}))
+        print_json(created.model_dump(exclude={"new"}))
     else:
-        new = "created" if found.new else "was there already, with the same specification"
-        terminal().print(f"study {found.name} {new}; watch it with: counterpoise study show {found.name}")
+        outcome = "created" if created.new else "exists already, with the same specification"
+        terminal().print(f"study {created.name} {outcome}; show it with: counterpoise study show {created.name}")
 
 
 @study.command("list")
@@ -94,16 +73,16 @@ def show(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json: 
     Example: [bold]counterpoise study show wing[/bold]
     """
     with connected(url, token) as client:
-        found = client.study(name)
+        shown = client.study(name)
     if as_json:
-        print_json(found.model_dump())
+        print_json(shown.model_dump())
     else:
-        terminal().print(study_panel(found))
+        terminal().print(study_panel(shown))
 
 
 @study.command()
 def pause(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) -> None:
-    """Pause a study: no new jobs are handed out, running ones go on.
+    """Pause a study: no new jobs are leased, running ones go on.
 
     Example: [bold]counterpoise study pause wing[/bold]
     """
@@ -131,7 +110,7 @@ def stop(
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Finish a study now. `extend` opens it again.
+    """Finish a study now. `extend` reopens it.
 
     Example: [bold]counterpoise study stop wing --cancel-running[/bold]
     """
@@ -179,7 +158,7 @@ def retry(
 
 @study.command()
 def front(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) -> None:
-    """Print the front: the samples that no other one beats in every objective.
+    """Print the front: the nondominated samples.
 
     Example: [bold]counterpoise study front wing --json[/bold]
     """
@@ -196,20 +175,21 @@ def front(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json:
 @study.command()
 def delete(
     name: StudyName,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Even while workers evaluate jobs of it.")] = False,
     url: Url = DEFAULT_URL,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Delete a study and everything it learnt.
+    """Delete a study with all its data.
 
     Example: [bold]counterpoise study delete wing --yes[/bold]
     """
     with connected(url, token) as client:
         if not yes:
-            lost = f"{client.study(name).evaluated_full} evaluated full samples"
-            typer.confirm(f"Delete study {name} with {lost}? It cannot be undone", abort=True, err=True)
+            samples = client.study(name).evaluated_full
+            question = f"Delete study {name} with {samples} evaluated full samples? It cannot be undone"
+            typer.confirm(question, abort=True, err=True)
         client.delete(name, force=force)
     if as_json:
         print_json({"deleted": name})
@@ -217,34 +197,9 @@ def delete(
         terminal().print(f"study {name} deleted")
 
 
-@contextmanager
-def connected(url: str, token: str | None) -> Iterator[Client]:
-    """A client whose failures end the command; a person sees at once that the server is away."""
-    try:
-        with Client(url, token, retry_s=0) as client:
-            yield client
-    except RequestFailed as error:
-        fail(str(error))
-
-
-def terminal() -> Console:
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = max(console.width, 160)  # in a file or a pipe nothing need be cut off
-    return console
-
-
-def print_json(body: Any) -> None:
-    typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
-
-
-def print_items(items: Sequence[BaseModel]) -> None:
-    print_json({"items": [item.model_dump() for item in items], "next": None})
-
-
-def _print_state(found: StudyView, as_json: bool) -> None:
+def _print_state(view: StudyView, as_json: bool) -> None:
     if as_json:
-        print_json(found.model_dump())
+        print_json(view.model_dump())
     else:
-        full = f"{found.evaluated_full} of {found.budget} full samples evaluated"
-        terminal().print(f"study {found.name}: {found.phase}, {found.state}; {full}")
+        full = f"{view.evaluated_full} of {view.budget} full samples evaluated"
+        terminal().print(f"study {view.name}: {view.phase}, {view.state}; {full}")

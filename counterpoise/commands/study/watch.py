@@ -1,10 +1,10 @@
-"""The command `study watch`: a study as it goes on, on a terminal, as lines or as JSON."""
+"""The command `study watch`: a study while it runs, on a terminal, as lines or as JSON."""
 
 import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -13,48 +13,27 @@ import typer
 from rich.live import Live
 
 from counterpoise.client import Client
-from counterpoise.commands.study.study import AsJson, StudyName, Token, Url, connected, terminal
-from counterpoise.commands.study.study import study as studies
+from counterpoise.client.failed_requests import DEFAULT_URL
+from counterpoise.commands.options import AsJson, StudyName, Token, Url
+from counterpoise.commands.output import connected, terminal
+from counterpoise.commands.study.snapshot import Snapshot
 from counterpoise.commands.study.watch_panel import line, panel
-from counterpoise.connection import DEFAULT_URL
-from counterpoise.errors import ServerAway
-from counterpoise.eta import Eta, eta
-from counterpoise.wire.views import StudyView, WorkerView
-from counterpoise.wire.work import matches
+from counterpoise.errors import ServerUnavailable
+from counterpoise.eta import eta
+from counterpoise.wire.codes import Phase
 
-INTERRUPTED = 130  # as shells have it: what was waited for did not happen
-WORKERS_EVERY_S = 5.0  # there may be many, and they change less
+INTERRUPTED = 130  # the exit code of shells: the awaited phase was not reached
+WORKERS_EVERY_S = 5.0  # there may be many, and they change less often
+Show = Callable[[Snapshot], None]
 
 
 class Until(StrEnum):
-    search = "search"
-    finished = "finished"
+    SEARCH = Phase.SEARCH
+    FINISHED = Phase.FINISHED
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """What is shown. `away`: why the server did not answer; the rest is what was last known."""
-
-    study: StudyView
-    workers: list[WorkerView]
-    eta: Eta
-    away: str | None = None
-
-    @property
-    def mine(self) -> list[WorkerView]:
-        """The live workers that take jobs of this study."""
-        return [w for w in self.workers if w.alive and matches(w.studies, self.study.name)]
-
-    def key(self) -> tuple[Any, ...]:
-        """What is worth a new line when it changes; an ETA alone is not."""
-        s = self.study
-        value = s.hypervolume.value if s.hypervolume else None
-        counts = (s.evaluated_full, s.planned_full, s.budget, len(self.mine))
-        return (s.phase, s.state, s.step, *counts, value, tuple(item.detail for item in s.health), self.away is None)
-
-
-def add_to(_app: typer.Typer) -> None:
-    studies.command()(watch)
+def add_to(study: typer.Typer) -> None:
+    study.command()(watch)
 
 
 def watch(
@@ -62,70 +41,76 @@ def watch(
     until: Annotated[
         Until | None, typer.Option(help="Exit with 0 as soon as the study is in this phase, or past it.")
     ] = None,
-    every_s: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds between looks.")] = 1.0,
+    every_s: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds between two requests.")] = 1.0,
     url: Url = DEFAULT_URL,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Watch a study: phase, progress, workers, front, hypervolume and when it may be finished. Ctrl-C ends it.
 
-    Where the output is no terminal, or with --json, it prints a line whenever something changed.
+    Where the output is not a terminal, or with --json, it prints a line whenever something has changed.
 
     Example: [bold]counterpoise study watch wing --until finished && counterpoise study front wing[/bold]
     """
     try:
-        with connected(url, token) as client, _shown(as_json) as show:
-            for scene in scenes(client, name, every_s):
-                show(scene)
-                if until is not None and scene.away is None and reached(scene.study.phase, until):
+        with connected(url, token) as client, _display(as_json) as show:
+            for snapshot in poll(client, name, every_s):
+                show(snapshot)
+                if until is not None and snapshot.error is None and has_reached(snapshot.study.phase, until):
                     return
     except KeyboardInterrupt:
         raise typer.Exit(0 if until is None else INTERRUPTED) from None
 
 
-def reached(phase: str, until: Until) -> bool:
-    return phase == "finished" or phase == until
+def has_reached(phase: str, until: Until) -> bool:
+    return phase in (Phase.FINISHED, until)
 
 
-def scenes(client: Client, name: str, every_s: float) -> Iterator[Scene]:
-    """One after another, as often as wanted. A server that is away after the first one is waited for."""
-    found, workers = client.study(name), list(client.workers())
-    looked, away = time.monotonic(), None
+def poll(client: Client, name: str, every_s: float) -> Iterator[Snapshot]:
+    """Snapshots at this interval. After the first one, an unavailable server is waited for."""
+    study = client.study(name)
+    workers = list(client.workers())
+    workers_at = time.monotonic()
+    error: str | None = None
     while True:
-        yield Scene(found, workers, eta(found, workers), away)
+        yield Snapshot(study, workers, eta(study, workers), error)
         time.sleep(every_s)
         try:
-            found = client.study(name)
-            if time.monotonic() - looked >= WORKERS_EVERY_S:
-                workers, looked = list(client.workers()), time.monotonic()
-            away = None
-        except ServerAway as error:
-            away = str(error)
+            study = client.study(name)
+            if time.monotonic() - workers_at >= WORKERS_EVERY_S:
+                workers = list(client.workers())
+                workers_at = time.monotonic()
+            error = None
+        except ServerUnavailable as unavailable:
+            error = str(unavailable)
 
 
 @contextmanager
-def _shown(as_json: bool) -> Iterator[Callable[[Scene], None]]:
+def _display(as_json: bool) -> Iterator[Show]:
     console = terminal()
     if console.is_terminal and not as_json:
         with Live(console=console, auto_refresh=False) as live:
-            yield lambda scene: live.update(panel(scene), refresh=True)
+            yield lambda snapshot: live.update(panel(snapshot), refresh=True)
         return
-    last: list[tuple[Any, ...]] = []
+    last_state: object = None
 
-    def print_change(scene: Scene) -> None:
-        if last[-1:] != [scene.key()]:
-            last[:] = [scene.key()]
-            now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-            typer.echo(json.dumps(_facts(scene, now), ensure_ascii=False) if as_json else f"{now} {line(scene)}")
+    def print_change(snapshot: Snapshot) -> None:
+        nonlocal last_state
+        if snapshot.state == last_state:
+            return
+        last_state = snapshot.state
+        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        text = json.dumps(_json(snapshot, now), ensure_ascii=False) if as_json else f"{now} {line(snapshot)}"
+        typer.echo(text)
 
     yield print_change
 
 
-def _facts(scene: Scene, now: str) -> dict[str, Any]:
+def _json(snapshot: Snapshot, now: str) -> dict[str, Any]:
     return {
         "at": now,
-        "away": scene.away,
-        "workers": len(scene.mine),
-        "eta": asdict(scene.eta),
-        "study": scene.study.model_dump(mode="json", exclude={"spec"}),
+        "away": snapshot.error,
+        "workers": len(snapshot.own_workers),
+        "eta": asdict(snapshot.eta),
+        "study": snapshot.study.model_dump(mode="json", exclude={"spec"}),
     }

@@ -1,1 +1,1 @@
-"""`counterpoise worker` and `counterpoise workers`."""
+"""`counterpoise worker`, `counterpoise workers` and `counterpoise explain`."""

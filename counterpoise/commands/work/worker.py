@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
-from counterpoise.commands.failure import WRONG_USAGE, fail
-from counterpoise.commands.study.study import AsJson, Token, Url
-from counterpoise.commands.work.evaluators import Keep, evaluators_of
-from counterpoise.connection import DEFAULT_URL
+from counterpoise.client.failed_requests import DEFAULT_URL
+from counterpoise.commands.options import AsJson, Token, Url
+from counterpoise.commands.output import WRONG_USAGE, fail
+from counterpoise.commands.work.evaluators import make_evaluators
 from counterpoise.errors import RequestFailed
+from counterpoise.worker.evaluators.command_evaluator import Keep
 
 
 def add_to(app: typer.Typer) -> None:
@@ -32,24 +33,22 @@ def worker(
     study: Annotated[list[str] | None, typer.Option("--study", help="Work for this study; may be repeated.")] = None,
     any_study: Annotated[bool, typer.Option("--any-study", help="Work for every study.")] = False,
     slots: Annotated[int, typer.Option(min=1, max=1000, help="How many jobs run at once.")] = 1,
-    name: Annotated[
-        str | None, typer.Option(help="This worker's name, nobody else's [host, process, a random end]")
-    ] = None,
-    max_jobs: Annotated[int | None, typer.Option(min=1, help="End after so many jobs.")] = None,
+    name: Annotated[str | None, typer.Option(help="A unique name [host, process, a random suffix]")] = None,
+    max_jobs: Annotated[int | None, typer.Option(min=1, help="End after this number of jobs.")] = None,
     until_finished: Annotated[
         bool, typer.Option("--until-finished", help="End when its studies are finished.")
     ] = False,
     timeout_s: Annotated[
-        float | None, typer.Option(min=0.001, help="End an evaluation after so long; the study's limit holds, too.")
+        float | None, typer.Option(min=0.001, help="Time limit of an evaluation; the study's own limit applies, too.")
     ] = None,
-    grace_s: Annotated[float, typer.Option(min=0.0, help="How long SIGTERM lets evaluations finish.")] = 30.0,
+    grace_s: Annotated[float, typer.Option(min=0.0, help="How long evaluations may run on after SIGTERM.")] = 30.0,
     spool: Annotated[
-        Path | None, typer.Option(help="Where results wait until they are told [a folder per user and server]")
+        Path | None, typer.Option(help="Folder for results that are not told yet [one per user and server]")
     ] = None,
-    work_dir: Annotated[Path, typer.Option(help="Where each job of a command gets a folder of its own.")] = Path(
+    work_dir: Annotated[Path, typer.Option(help="Where each job of a command has a folder of its own.")] = Path(
         "counterpoise-work"
     ),
-    keep: Annotated[Keep, typer.Option(help="Which of these folders to keep.")] = Keep.failed,
+    keep: Annotated[Keep, typer.Option(help="Which of these folders to keep.")] = Keep.FAILED,
     executor: Annotated[
         str | None, typer.Option(help="Evaluate on a Dask cluster: dask://HOST:PORT of its scheduler.")
     ] = None,
@@ -57,26 +56,26 @@ def worker(
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask for jobs, evaluate them with Python functions of this folder or with a command, and tell what came out.
+    """Ask for jobs, evaluate them with Python functions of this folder or with a command, and tell the results.
 
     A function takes `x`, a dict of the variables, and returns a number, or a dict of numbers by objective; a command
     reads and writes files (docs/workers.md). SIGTERM or Ctrl-C once: finish what runs, for at most --grace-s; twice:
-    end at once. Nothing that was evaluated is lost.
+    end at once. No result is lost.
 
     Example: [bold]counterpoise worker --study wing --objective mass=simulations.wing:mass --slots 4[/bold]
 
     Example: [bold]counterpoise worker --study car --objective crash -- ./run_crash {params} {results}[/bold]
     """
     if any_study == bool(study):
-        fail("say which studies to work for: --study NAME, or --any-study", WRONG_USAGE)
+        fail("choose the studies to work for: --study NAME, or --any-study", WRONG_USAGE)
     from counterpoise.client import Client
     from counterpoise.wire.work import ALL
-    from counterpoise.worker.log import Log
-    from counterpoise.worker.loop import Terms
-    from counterpoise.worker.run import default_name, work
+    from counterpoise.worker.config import WorkerConfig
+    from counterpoise.worker.run_worker import default_name, run_worker
+    from counterpoise.worker.worker_log import WorkerLog
 
-    evaluators = evaluators_of(objective, command or [], work_dir, keep, executor)
-    terms = Terms(
+    evaluators = make_evaluators(objective, command or [], work_dir, keep, executor)
+    config = WorkerConfig(
         name=name or default_name(),
         studies=(ALL,) if any_study else tuple(study or ()),
         slots=slots,
@@ -87,6 +86,6 @@ def worker(
     )
     try:
         with Client(url, token, retry_s=0) as client:
-            work(client, evaluators, terms, spool, Log(as_json))
+            run_worker(client, evaluators, config, spool, WorkerLog(as_json))
     except RequestFailed as error:
         fail(str(error))

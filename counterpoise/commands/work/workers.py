@@ -1,12 +1,13 @@
-"""The commands `workers …`: who is there, what they did, and draining one."""
+"""The commands `workers …`: list workers, drain one."""
 
 from typing import Annotated
 
 import typer
 
-from counterpoise.commands.study.study import AsJson, Token, Url, connected, print_items, print_json, terminal
-from counterpoise.commands.work.tables import workers_table
-from counterpoise.connection import DEFAULT_URL
+from counterpoise.client.failed_requests import DEFAULT_URL
+from counterpoise.commands.options import AsJson, Token, Url
+from counterpoise.commands.output import connected, count, print_items, print_json, terminal
+from counterpoise.commands.work.work_tables import workers_table
 from counterpoise.wire.views import WorkerView
 
 workers = typer.Typer(rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]})
@@ -16,30 +17,30 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(workers, name="workers")
 
 
-WorkerName = Annotated[str, typer.Argument(metavar="WORKER", help="As it names itself.")]
+WorkerName = Annotated[str, typer.Argument(metavar="WORKER", help="The worker's name.")]
 
 
 @workers.callback(invoke_without_command=True)
 def list_(context: typer.Context, url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) -> None:
-    """List the workers: last seen, what they take, what they hold and did. `drain` and `undrain` act on one.
+    """List the workers: last seen, studies and objectives, jobs and results. `drain` and `undrain` change one.
 
     Example: [bold]counterpoise workers --json[/bold]
     """
     if context.invoked_subcommand is not None:
         return
     with connected(url, token) as client:
-        found = list(client.workers())
+        items = list(client.workers())
     if as_json:
-        print_items(found)
-    elif not found:
+        print_items(items)
+    elif not items:
         terminal().print("no worker has asked for jobs yet")
     else:
-        terminal().print(workers_table(found))
+        terminal().print(workers_table(items))
 
 
 @workers.command()
 def drain(name: WorkerName, url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) -> None:
-    """Give a worker no more jobs; what it holds goes on.
+    """Give a worker no more jobs; it keeps those that it holds.
 
     Example: [bold]counterpoise workers drain node7[/bold]
     """
@@ -57,11 +58,10 @@ def undrain(name: WorkerName, url: Url = DEFAULT_URL, token: Token = None, as_js
         _print_worker(client.undrain(name), as_json)
 
 
-def _print_worker(found: WorkerView, as_json: bool) -> None:
+def _print_worker(worker: WorkerView, as_json: bool) -> None:
     if as_json:
-        print_json(found.model_dump())
+        print_json(worker.model_dump())
         return
-    held = len(found.jobs)
-    jobs = f"; it holds {held} job{'' if held == 1 else 's'}" if held else "; it holds no job"
-    state = "is drained: it gets no more jobs" if found.drained else "gets jobs when it asks"
-    terminal().print(f"worker {found.worker} {state}{jobs}", markup=False)
+    jobs = count(len(worker.jobs), "job") if worker.jobs else "no job"
+    state = "is drained: it gets no more jobs" if worker.drained else "gets jobs when it asks"
+    terminal().print(f"worker {worker.worker} {state}; it holds {jobs}", markup=False)

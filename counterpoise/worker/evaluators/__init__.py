@@ -1,1 +1,1 @@
-"""Ways to evaluate a job: functions, commands, executors."""
+"""What evaluates jobs: Python functions, commands, clusters."""

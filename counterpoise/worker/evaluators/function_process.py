@@ -1,7 +1,8 @@
-"""Inside an evaluation process: load the functions, then evaluate job after job. Imports nothing heavy.
+"""Runs inside an evaluation process: loads the functions, then evaluates job after job. Imports nothing large.
 
-Lines of JSON, in by one pipe and out by another. First what to load, answered with `ready` or `broken`; then jobs,
-answered with `returned` or `raised`. Standard output and standard error are the simulation's own.
+Messages are lines of JSON, one pipe for each direction. The first message is what to load; the reply is `ready` or
+`load_error`. The others are jobs; the reply is `returned` or `raised`. Standard output and standard error belong to the
+simulation.
 """
 
 import faulthandler
@@ -18,49 +19,55 @@ from importlib.util import module_from_spec, spec_from_loader
 from types import ModuleType
 from typing import Any
 
-from counterpoise.worker.simulation_api import Infeasible, Infrastructure, numbers_of
+from counterpoise.worker.simulation_api import Infeasible, Infrastructure, to_floats
 
-TAIL = 4000
+Function = Callable[..., Any]
+Message = dict[str, Any]
+MESSAGE_TAIL = 4000
 MAIN = "__counterpoise_main__"
-inside = 0  # the number of this process, if it is one that evaluates
+_process_id = 0  # of this process, if it is an evaluation process
+
+
+def is_evaluation_process() -> bool:
+    return _process_id != 0
 
 
 def main() -> None:
-    global inside
-    inside = os.getpid()
-    incoming, outgoing = (int(number) for number in sys.argv[1:3])
+    global _process_id
+    _process_id = os.getpid()
+    incoming, outgoing = int(sys.argv[1]), int(sys.argv[2])
     sys.argv[1:] = []
-    for number in (incoming, outgoing):
-        os.set_inheritable(number, False)
+    for descriptor in (incoming, outgoing):
+        os.set_inheritable(descriptor, False)
     faulthandler.enable()
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # what was printed before a crash is kept
-    with os.fdopen(incoming, encoding="utf-8") as lines, os.fdopen(outgoing, "w", encoding="utf-8") as answers:
-        functions: dict[str, Callable[..., Any]] = {}
-        for line in lines:
-            said = json.loads(line)
-            answer = evaluate(functions[said["objective"]], said) if functions else load(said, functions)
-            _flush()
+        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # output before a crash is not lost
+    functions: dict[str, Function] = {}
+    with os.fdopen(incoming, encoding="utf-8") as messages, os.fdopen(outgoing, "w", encoding="utf-8") as replies:
+        for line in messages:
+            message = json.loads(line)
+            reply = evaluate(functions[message["objective"]], message) if functions else load(message, functions)
+            _flush_output()
             if is_copy():
                 os._exit(0)
-            answers.write(json.dumps(answer) + "\n")
-            answers.flush()
+            replies.write(json.dumps(reply) + "\n")
+            replies.flush()
 
 
-def load(said: dict[str, Any], functions: dict[str, Callable[..., Any]]) -> dict[str, Any]:
-    sys.path[:] = said["path"]
+def load(message: Message, functions: dict[str, Function]) -> Message:
+    sys.path[:] = message["path"]
     loaded = {}
-    for objective, reference in said["functions"].items():
+    for objective, reference in message["functions"].items():
         try:
-            loaded[objective] = find(**reference)
-        except BaseException as error:  # noqa: BLE001  whatever importing it raises, SystemExit included
-            return {"broken": f"objective {objective!r}: {describe(error)}"}
+            loaded[objective] = find_function(**reference)
+        except BaseException as error:  # noqa: BLE001  anything that an import raises, including SystemExit
+            return {"load_error": f"objective {objective!r}: {describe(error)}"}
     functions.update(loaded)
     return {"ready": True}
 
 
-def find(module: str, name: str, file: str | None) -> Callable[..., Any]:
-    found: Any = import_module(module) if file is None else main_module(file)
+def find_function(module: str, name: str, file: str | None) -> Function:
+    found: Any = import_module(module) if file is None else load_script(file)
     for part in name.split("."):
         found = getattr(found, part)
     if not callable(found):
@@ -68,8 +75,8 @@ def find(module: str, name: str, file: str | None) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def main_module(file: str) -> ModuleType:
-    """The user's script under another name, so that what stands below `if __name__ == "__main__":` does not run."""
+def load_script(file: str) -> ModuleType:
+    """Under another name, so that the block below `if __name__ == "__main__":` does not run."""
     if MAIN not in sys.modules:
         loader = SourceFileLoader(MAIN, file)
         spec = spec_from_loader(MAIN, loader)
@@ -79,41 +86,41 @@ def main_module(file: str) -> ModuleType:
     return sys.modules[MAIN]
 
 
-def evaluate(function: Callable[..., Any], said: dict[str, Any]) -> dict[str, Any]:
-    given = {"job": _job(said)} if "job" in inspect.signature(function).parameters else {}
+def evaluate(function: Function, job: Message) -> Message:
+    arguments = {"job": _job(job)} if "job" in inspect.signature(function).parameters else {}
     began = time.monotonic()
     try:
-        answer: dict[str, Any] = {"returned": numbers_of(function(said["x"], **given))}
+        reply: Message = {"returned": to_floats(function(job["x"], **arguments))}
     except Infeasible as error:
-        answer = {"raised": "infeasible", "words": describe(error)}
+        reply = {"raised": "infeasible", "message": describe(error)}
     except Infrastructure as error:
-        answer = {"raised": "infrastructure", "words": describe(error)}
-    except BaseException as error:  # a simulation's SystemExit is its failure, not this process's end
+        reply = {"raised": "infrastructure", "message": describe(error)}
+    except BaseException as error:  # SystemExit is a failure of the simulation, not the end of this process
         if is_copy():
             raise
-        answer = {"raised": "error", "words": describe(error)}
-    return answer | {"duration_s": time.monotonic() - began}
+        reply = {"raised": "error", "message": describe(error)}
+    return {**reply, "duration_s": time.monotonic() - began}
 
 
 def is_copy() -> bool:
-    """Made by the function with os.fork, and came back from it: to answer is for the original alone."""
-    return inside not in (0, os.getpid())
+    """Whether the function has made this process with os.fork, and returned in it: only the original replies."""
+    return _process_id not in (0, os.getpid())
 
 
-def _job(said: dict[str, Any]) -> Any:
-    from counterpoise.wire.work import Job  # here: most functions do without
+def _job(message: Message) -> Any:
+    from counterpoise.wire.work import Job  # here: most functions do not need it
 
-    return Job(**said)
+    return Job(**message)
 
 
 def describe(error: BaseException) -> str:
-    """The end of the traceback, which names the error."""
-    return "".join(traceback.format_exception(error)).rstrip()[-TAIL:]
+    """The end of the traceback, which contains the error."""
+    return "".join(traceback.format_exception(error)).rstrip()[-MESSAGE_TAIL:]
 
 
-def _flush() -> None:
+def _flush_output() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except (OSError, ValueError, AttributeError):
-            continue  # closed by the simulation: nothing to keep
+            continue  # closed by the simulation

@@ -1,4 +1,4 @@
-"""A folder of its own for each job of a command: the point goes in, results and logs come out."""
+"""The folder of a command's job: the point as files, and the results and logs that the command writes."""
 
 import json
 import os
@@ -14,12 +14,13 @@ from counterpoise.wire.work import Job
 PARAMS, PARAMS_TXT, RESULTS, STDOUT, STDERR = "params.json", "params.txt", "results", "stdout.txt", "stderr.txt"
 FILES = {"params": PARAMS, "params_txt": PARAMS_TXT, "results": RESULTS}
 _PLACEHOLDER = re.compile(r"\{(params|params_txt|results|x\.[A-Za-z0-9._-]+)\}")
+JOB_VARIABLES = ("study", "sample", "objective", "attempt", "seed")
 _TAIL_BYTES = 2000
 _MOST_BYTES = 1_000_000
 
 
-class ResultsUnusable(Exception):
-    """What a command left cannot be read as results."""
+class ResultsUnreadable(Exception):
+    """The command wrote no results, or none that can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,41 +35,42 @@ class JobFolder:
         folder = cls(Path(tempfile.mkdtemp(prefix=prefix, dir=work_dir)), job)
         try:
             (folder.path / PARAMS).write_text(json.dumps(job.x))
-            (folder.path / PARAMS_TXT).write_text("".join(f"{name} {value!r}\n" for name, value in job.x.items()))
-        except OSError:  # a full disk has no use for half a folder
+            lines = [f"{name} {value!r}\n" for name, value in job.x.items()]
+            (folder.path / PARAMS_TXT).write_text("".join(lines))
+        except OSError:  # for example a full disk
             folder.remove()
             raise
         return folder
 
     def fill_in(self, command: list[str]) -> list[str]:
-        """The command with its placeholders replaced; other braces are its own affair."""
-        return [_PLACEHOLDER.sub(lambda found: self._meaning(found[1]), part) for part in command]
+        """The command with its placeholders replaced; other braces stay as they are."""
+        return [_PLACEHOLDER.sub(self._value, part) for part in command]
 
-    def _meaning(self, placeholder: str) -> str:
+    def _value(self, match: re.Match[str]) -> str:
+        placeholder = match[1]
         if placeholder in FILES:
             return str(self.path / FILES[placeholder])
         name = placeholder.removeprefix("x.")
         if name not in self.job.x:
-            raise LookupError(
-                f"there is no variable {name!r} in study {self.job.study!r}, only {', '.join(self.job.x)}"
-            )
+            names = ", ".join(self.job.x)
+            raise LookupError(f"there is no variable {name!r} in study {self.job.study!r}, only {names}")
         return repr(self.job.x[name])
 
     def environment(self) -> dict[str, str]:
-        """The worker's, without what configures the worker itself: simulations print their environment into logs."""
-        own = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERPOISE_")}
-        about = ("study", "sample", "objective", "attempt", "seed")
-        return own | {f"COUNTERPOISE_{name.upper()}": str(getattr(self.job, name)) for name in about}
+        """The worker's, without its own settings, such as a token: simulations print their environment into logs."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERPOISE_")}
+        job = {f"COUNTERPOISE_{name.upper()}": str(getattr(self.job, name)) for name in JOB_VARIABLES}
+        return inherited | job
 
     def results(self, *, from_stdout: bool) -> object:
-        """A number or a mapping: from the results file, else from the last line of standard output."""
-        what = "the last line of standard output" if from_stdout else "the results file"
+        """A number or a mapping, from the results file or from the last line of standard output."""
+        source = "the last line of standard output" if from_stdout else "the results file"
         try:
             text = self._last_line() if from_stdout else _tail(self.path / RESULTS, _MOST_BYTES)
         except FileNotFoundError:
-            raise ResultsUnusable("the command left no results file") from None
+            raise ResultsUnreadable("the command wrote no results file") from None
         except OSError as error:
-            raise ResultsUnusable(f"{what} cannot be read: {error.strerror}") from None
+            raise ResultsUnreadable(f"{source} cannot be read: {error.strerror}") from None
         try:
             return float(text)
         except ValueError:
@@ -76,14 +78,14 @@ class JobFolder:
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            raise ResultsUnusable(f"{what} is neither a number nor JSON: {text.strip()[:200]!r}") from None
+            raise ResultsUnreadable(f"{source} is neither a number nor JSON: {text.strip()[:200]!r}") from None
 
     def _last_line(self) -> str:
         lines = _tail(self.path / STDOUT, _MOST_BYTES).split("\n")
         return next((line for line in reversed(lines) if line.strip()), "")
 
     def logs(self) -> str:
-        """The ends of what the command printed."""
+        """The ends of standard output and standard error."""
         parts = []
         for name in (STDOUT, STDERR):
             try:
@@ -94,14 +96,14 @@ class JobFolder:
                 parts.append(f"\n--- end of {name} ---\n{text}")
         return "".join(parts)
 
-    def whereabouts(self) -> str:
+    def location(self) -> str:
         return f"\nkept in {self.path} on {socket.gethostname()}"
 
     def remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def _tail(file: Path, most: int) -> str:
+def _tail(file: Path, size: int) -> str:
     with file.open("rb") as stream:
-        stream.seek(max(0, stream.seek(0, os.SEEK_END) - most))
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - size))
         return stream.read().decode(errors="replace")

@@ -1,0 +1,94 @@
+"""Imports of known evaluations: a large file is sent in several requests, and all of them are checked first."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from counterpoise.client.connection import Connection
+from counterpoise.client.evaluation_file import Part, split
+from counterpoise.errors import Refused, RequestFailed
+from counterpoise.wire.problems import Fault, list_faults
+from counterpoise.wire.views import Imported
+
+MOST_BYTES = 262_144  # of a request: its transaction must be short, because other requests wait for it
+FEWEST_BYTES = 1000
+COUNTS = [name for name in Imported.model_fields if name != "dry_run"]
+Progress = Callable[[int, int], object]  # requests that are done, and their total
+
+
+def upload_evaluations(
+    connection: Connection,
+    path: str,
+    variables: Sequence[str],
+    content: bytes,
+    *,
+    evaluate: bool,
+    dry_run: bool,
+    progress: Progress | None,
+) -> Imported:
+    size = MOST_BYTES
+    while True:
+        upload = _Upload(connection, path, split(content, variables, size), evaluate, progress)
+        try:
+            if not dry_run and len(upload.parts) > 1:
+                upload.send(dry_run=True)  # raises for every fault before anything is written
+            return _total(upload.send(dry_run=dry_run), dry_run)
+        except RequestFailed as error:
+            if error.status != 413 or size < FEWEST_BYTES:
+                raise
+            size //= 4  # the size limit of the server is not known here
+
+
+@dataclass(frozen=True, slots=True)
+class _Upload:
+    connection: Connection
+    path: str
+    parts: Sequence[Part]
+    evaluate: bool
+    progress: Progress | None
+
+    def send(self, *, dry_run: bool) -> list[Imported]:
+        """Send every part; raises Refused, with the faults of all parts, if one of them has faults."""
+        imported: list[Imported] = []
+        refusals: list[Refused] = []
+        faults: list[Fault] = []
+        for number, part in enumerate(self.parts, 1):
+            try:
+                imported.append(self._send_part(part, dry_run))
+            except Refused as error:
+                if not error.faults:
+                    raise
+                refusals.append(error)
+                faults += [part.in_file(fault) for fault in error.faults]
+                if not dry_run:
+                    break
+            if self.progress is not None:
+                self.progress(number, len(self.parts))
+        if refusals:
+            raise _with_faults(refusals[0], faults)
+        return imported
+
+    def _send_part(self, part: Part, dry_run: bool) -> Imported:
+        params = {"evaluate": str(self.evaluate).lower(), "dry_run": str(dry_run).lower()}
+        response = self.connection.request(
+            "POST", self.path, part.content, params, idempotent=True, media_type=part.media_type
+        )
+        try:
+            return Imported.model_validate_json(response.content)
+        except ValidationError:
+            raise self.connection.unexpected("the response to an import is not what this version expects") from None
+
+
+def _with_faults(refusal: Refused, faults: Sequence[Fault]) -> Refused:
+    """The refusal with the faults of all parts, each once, in the order of the file."""
+    different = {(fault.pointer, fault.detail): fault for fault in faults}  # every part has the same header
+    ordered = sorted(different.values(), key=lambda fault: fault.row or 0)
+    count = "1 fault" if len(ordered) == 1 else f"{len(ordered)} faults"
+    problem = refusal.problem.model_copy(update={"errors": ordered}) if refusal.problem else None
+    return Refused(f"{count}; nothing was imported{list_faults(ordered)}", refusal.status, problem)
+
+
+def _total(parts: Sequence[Imported], dry_run: bool) -> Imported:
+    sums = {name: sum(getattr(part, name) for part in parts) for name in COUNTS}
+    return Imported(**sums, dry_run=dry_run)

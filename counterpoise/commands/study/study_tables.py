@@ -1,0 +1,101 @@
+"""Studies and fronts on a terminal."""
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from counterpoise.wire.codes import JobState, Phase, StudyState
+from counterpoise.wire.views import FrontItem, HealthItem, ObjectiveView, StudySummary, StudyView
+
+
+def plain_table(*texts: str, numbers: tuple[str, ...] = (), gap: int = 2) -> Table:
+    table = Table(box=None, padding=(0, gap, 0, 0), header_style="bold")
+    for title in texts:
+        table.add_column(Text(title), overflow="fold")
+    for title in numbers:
+        table.add_column(Text(title), justify="right")
+    return table
+
+
+def studies_table(studies: list[StudySummary]) -> Table:
+    table = plain_table("study", "phase", "state", numbers=("step", "evaluated", "budget", "created"))
+    for study in studies:
+        counts = (str(study.step), str(study.evaluated_full), str(study.budget))
+        table.add_row(study.name, study.phase, study.state, *counts, study.created_at)
+    return table
+
+
+def front_table(items: list[FrontItem]) -> Table:
+    outputs, variables = tuple(items[0].values), tuple(items[0].x)
+    table = plain_table("sample", "step", numbers=(*outputs, *variables))
+    for item in items:
+        numbers = [item.values.get(name) for name in outputs]
+        numbers += [item.x.get(name) for name in variables]
+        cells = ["" if number is None else f"{number:.6g}" for number in numbers]
+        table.add_row(str(item.sample), item.step or "imported", *cells)
+    return table
+
+
+def study_title(study: StudyView) -> str:
+    return f"[bold]{escape(study.name)}[/bold] · {study.phase} · {study.state} · step {study.step}"
+
+
+def study_panel(study: StudyView) -> Panel:
+    """A study on one screen."""
+    full = f"{study.evaluated_full} of {study.budget} full samples evaluated, {study.planned_full} planned"
+    if study.imported:
+        full += f", {study.imported} imported"
+    progress = Table.grid(padding=(0, 2))
+    progress.add_row(ProgressBar(total=study.budget, completed=study.evaluated_full, width=20), full)
+    times = f"created {study.created_at}"
+    if study.finished_at:
+        times += f", finished {study.finished_at}"
+    parts: list[RenderableType] = [
+        progress,
+        Text(times, style="dim"),
+        "",
+        _objectives_table(study.objectives),
+        "",
+        _hypervolume_line(study),
+        *(_health_lines(study.health) or [Text("all is well", style="green")]),
+    ]
+    group = Group(*parts)
+    return Panel(group, title=study_title(study), title_align="left", border_style=_colour(study), expand=False)
+
+
+def _colour(study: StudyView) -> str:
+    if study.state == StudyState.PAUSED:
+        return "yellow"
+    return "green" if study.phase == Phase.FINISHED else "cyan"
+
+
+def _objectives_table(objectives: list[ObjectiveView]) -> Table:
+    states = tuple(JobState)
+    table = plain_table("objective", "goal", numbers=("ratio", "median s", *states), gap=1)
+    for objective in objectives:
+        name = f"{objective.name} [{objective.unit}]" if objective.unit else objective.name
+        goal = objective.direction[:3]
+        if objective.same_run_as is not None:
+            table.add_row(Text(f"{name} (run of {objective.same_run_as})"), goal)
+            continue
+        ratio = f"cheap {objective.ratio:.3g}" if objective.cheap else f"{objective.ratio:.3g}"
+        median = "" if objective.median_duration_s is None else f"{objective.median_duration_s:.3g}"
+        counts = [str(getattr(objective, state)) for state in states]
+        table.add_row(Text(name), goal, ratio, median, *counts)
+    return table
+
+
+def _hypervolume_line(study: StudyView) -> Text:
+    volume = study.hypervolume
+    if volume is None:
+        return Text("hypervolume: none yet")
+    point = ", ".join(f"{name} {value:.6g}" for name, value in volume.reference_point.items())
+    about = "" if volume.exact else "about "
+    return Text(f"hypervolume: {about}{volume.value:.6g} at step {volume.step} (against {point})")
+
+
+def _health_lines(health: list[HealthItem]) -> list[Text]:
+    return [Text(f"! {item.detail}", style="yellow") for item in health]
