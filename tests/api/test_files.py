@@ -20,7 +20,7 @@ from app.settings import load_settings
 from counterpoise import Client
 from counterpoise.cli import app
 from counterpoise.client.evaluation_file import CSV, split
-from counterpoise.commands.study import study as commands
+from counterpoise.commands import output as commands
 from counterpoise.errors import Refused, ServerUnavailable
 from counterpoise.wire.problems import Fault
 from counterpoise.wire.specification import parse_specification

@@ -158,7 +158,7 @@ def test_clocks_far_apart_are_a_warning(
     monkeypatch: pytest.MonkeyPatch, database_url: str, shift: float, message: str
 ) -> None:
     now = time.time
-    monkeypatch.setattr("app.service.monitoring.doctor.time.time", lambda: now() + shift)
+    monkeypatch.setattr("app.store.sql.clock.time.time", lambda: now() + shift)
     found = {check: (status, detail) for check, status, detail in examine(database_url)}
     assert found["clock"][0] == "warning"
     assert message in found["clock"][1]
