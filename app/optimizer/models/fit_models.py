@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from app.optimizer.arrays import Floats
 from app.optimizer.models.fit_task import FitTask
@@ -60,7 +61,7 @@ def fit_models(
     problem: Problem,
     snapshot: Snapshot,
     strategy: Strategy,
-    rng: np.random.Generator,
+    rng: Generator,
     *,
     fit: Map = map,
     truth: Mapping[int, Truth] | None = None,

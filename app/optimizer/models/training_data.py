@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 from moocore import pareto_rank
+from numpy.random import Generator
 from scipy.spatial.distance import cdist
 
 from app.optimizer.arrays import Floats, Ints
@@ -44,7 +45,7 @@ class TrainingSet:
     truth: bool = False
 
 
-def choose_full(F: Floats, size: int, rng: np.random.Generator) -> Ints:
+def choose_full(F: Floats, size: int, rng: Generator) -> Ints:
     """Rows of D^t: all if they are at most L, else the best for half of L, and others at random; ascending."""
     if len(F) <= size:
         return np.arange(len(F))
@@ -78,7 +79,7 @@ def crowding_distance(F: Floats) -> Floats:
     return distance
 
 
-def two_members(archive: Archive, i: int, rng: np.random.Generator) -> TrainingSet:
+def two_members(archive: Archive, i: int, rng: Generator) -> TrainingSet:
     """One model learns from D^t and the newest cheap-only samples, the other from the stream. [SBP-BO] III-B."""
     # Differs from [SBP-BO]: samples can be incomplete; the values that they have train their own objectives.
     snapshot = archive.snapshot
@@ -89,13 +90,13 @@ def two_members(archive: Archive, i: int, rng: np.random.Generator) -> TrainingS
     return TrainingSet(_join([full, partial, extra, infeasible]), snapshot.frozen[i])
 
 
-def random_subset(archive: Archive, i: int, rng: np.random.Generator) -> TrainingSet:
+def random_subset(archive: Archive, i: int, rng: Generator) -> TrainingSet:
     """L points at random out of all data of the objective: the ablation SBP-BO-R."""
     data = _everything(archive, i, rng)
     return TrainingSet(_at_most(data, archive.size, rng))
 
 
-def clustered_subset(archive: Archive, i: int, rng: np.random.Generator) -> TrainingSet:
+def clustered_subset(archive: Archive, i: int, rng: Generator) -> TrainingSet:
     """The point nearest to the centre of each of L clusters of all data of the objective: the ablation SBP-BO-C."""
     data = _everything(archive, i, rng)
     if len(data) <= archive.size:
@@ -104,13 +105,13 @@ def clustered_subset(archive: Archive, i: int, rng: np.random.Generator) -> Trai
     return TrainingSet(_rows(data, rows))
 
 
-def true_cheap(archive: Archive, i: int, rng: np.random.Generator) -> TrainingSet:
+def true_cheap(archive: Archive, i: int, rng: Generator) -> TrainingSet:
     """Cheap objectives are called instead of learnt: the ablation SBP-NoGP^c."""
     learnt = two_members(archive, i, rng)
     return TrainingSet(learnt.model, truth=True) if i in archive.cheap else learnt
 
 
-def cluster_medoids(X: Floats, k: int, rng: np.random.Generator) -> Ints:
+def cluster_medoids(X: Floats, k: int, rng: Generator) -> Ints:
     """Rows nearest to the centres that Lloyd's algorithm finds from k random rows; ascending, at most k."""
     # Not scipy's kmeans2: in 8 of 300 trials it gave other rows (ties), so stored studies would not replay, and it
     # warns when a cluster becomes empty. scikit-learn's KMeans moves the centre of an empty cluster.
@@ -135,7 +136,7 @@ def _kept_extra(archive: Archive, i: int) -> Data:
     return _rows(data, rows)
 
 
-def _infeasible(archive: Archive, i: int, rng: np.random.Generator) -> Data:
+def _infeasible(archive: Archive, i: int, rng: Generator) -> Data:
     """Infeasible points of the objective, with the worst value seen: the search leaves their region."""
     # Differs from [SBP-BO]: there every evaluation succeeds.
     values = np.concatenate([data.y for data in _all_told(archive.snapshot, i)])
@@ -146,7 +147,7 @@ def _infeasible(archive: Archive, i: int, rng: np.random.Generator) -> Data:
     return _at_most(_join([Data(X, worst)]), archive.size, rng)
 
 
-def _everything(archive: Archive, i: int, rng: np.random.Generator) -> Data:
+def _everything(archive: Archive, i: int, rng: Generator) -> Data:
     told = _all_told(archive.snapshot, i)
     return _join([*told, _infeasible(archive, i, rng)])
 
@@ -166,7 +167,7 @@ def _join(parts: Sequence[Data]) -> Data:
     return Data(points, sums / counts)
 
 
-def _at_most(data: Data, size: int, rng: np.random.Generator) -> Data:
+def _at_most(data: Data, size: int, rng: Generator) -> Data:
     if len(data) <= size:
         return data
     rows = rng.choice(len(data), size, replace=False)
