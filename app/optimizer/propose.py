@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.random import Generator
 
 from app.optimizer.arrays import Floats
 from app.optimizer.models.fit_models import FrozenModels, Map, Models, fit_models
@@ -29,7 +30,7 @@ def propose(
     problem: Problem,
     snapshot: Snapshot,
     strategy: Strategy,
-    rng: np.random.Generator,
+    rng: Generator,
     *,
     fit: Map = map,
     truth: Mapping[int, Truth] | None = None,
@@ -52,20 +53,26 @@ def propose(
     return replace(proposal, timings=timings)
 
 
-def search(problem: Problem, strategy: Strategy, models: Models, rng: np.random.Generator) -> Floats:
+def search(problem: Problem, strategy: Strategy, models: Models, rng: Generator) -> Floats:
     """The final population, (N, d), of an evolutionary algorithm on the predicted means."""
+    variables, w_max = problem.variables, strategy.w_max
     X = models.X
     if len(X) < SMALLEST_START:
-        X = np.vstack([X, latin(problem.variables, SMALLEST_START - len(X), rng)])
+        more = latin(variables, SMALLEST_START - len(X), rng)
+        X = np.vstack([X, more])
     if problem.m == 1:
-        return minimise(problem.variables, models.means, X, strategy.w_max, rng)[0]
+        population, _ = minimise(variables, models.means, X, w_max, rng)
+        return population
     V0 = reference_vectors(problem.m, strategy.lattice)  # (K, m)
     if strategy.scaling == "paper":
-        return evolve(problem.variables, models.means, X, V0, adapt(V0, models.spread), strategy.w_max, rng)[0]
+        adapted = adapt(V0, models.spread)
+        population, _ = evolve(variables, models.means, X, V0, adapted, w_max, rng)
+        return population
     # Differs from [SBP-BO]: with raw means the angles, and so the result, depend on the units of the objectives.
     spread = np.where(models.spread > 0.0, models.spread, 1.0)  # (m,)
 
     def scaled_means(X: Floats) -> Floats:
         return (models.means(X) - models.low) / spread
 
-    return evolve(problem.variables, scaled_means, X, V0, V0, strategy.w_max, rng)[0]
+    population, _ = evolve(variables, scaled_means, X, V0, V0, w_max, rng)
+    return population

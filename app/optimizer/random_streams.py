@@ -1,6 +1,7 @@
 """One stream of random numbers per step, seeded by the step's identity."""
 
 import numpy as np
+from numpy.random import Generator
 
 from counterpoise.wire.codes import StepKind
 
@@ -13,5 +14,5 @@ def step_seed(seed: int, kind: StepKind, objective: int, number: int) -> list[in
     return [seed, KIND_NUMBERS[kind], objective + 1, number]
 
 
-def generator(seed: int, kind: StepKind, objective: int, number: int) -> np.random.Generator:
+def generator(seed: int, kind: StepKind, objective: int, number: int) -> Generator:
     return np.random.default_rng(step_seed(seed, kind, objective, number))

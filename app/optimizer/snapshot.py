@@ -1,4 +1,4 @@
-"""Everything that a step may see of a study, on the unit cube and minimised.
+"""Everything that a step can read of a study, on the unit cube and minimised.
 
 | symbol  | here            | meaning                                                                   |
 |---------|-----------------|---------------------------------------------------------------------------|
@@ -7,8 +7,8 @@
 | FE_max  | `budget`        | full samples in all                                                       |
 | u       | `batch`         | full samples to propose now                                               |
 | D       | `X`, `F`        | full samples complete on all objectives                                   |
-| D_j^a   | `extra[j]`      | cheap-only samples of objective j; `extra_steps[j]` says from which step   |
-| D_j^c'  | `frozen[j]`     | what the stream of cheap objective j had told when search began           |
+| D_j^a   | `extra[j]`      | cheap-only samples of objective j; `extra_steps[j]` are their steps       |
+| D_j^c'  | `frozen[j]`     | values of the stream of cheap objective j, told before search began       |
 """
 
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from app.optimizer.arrays import Floats, Ints
 from app.optimizer.samples import Samples, no_samples
 
 NO_SAMPLES = no_samples(0, 0)  # stands for none, whatever the numbers of variables and objectives
-LARGEST = 1e100  # of a value: the squares that models are made of must not overflow
-SMALLEST = 1e-140  # of a standard deviation, or it counts as 0: nor must those squares, times 1e-8 for eps, underflow
+LARGEST = 1e100  # of a value: squares in the models must not overflow
+SMALLEST = 1e-140  # of a standard deviation, or it counts as 0: its square, times 1e-8 for eps, must not underflow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,7 @@ class Forecasts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """A tuple per objective, indexed like the problem's objectives; left empty it means: nothing for any of them."""
+    """Each tuple has one entry per objective of the problem; left empty it means: nothing for any of them."""
 
     step: int
     settled: int
@@ -65,13 +65,13 @@ class Snapshot:
     F: Floats  # (n, m)
     partial: tuple[Data, ...] = ()  # values of incomplete full samples
     extra: tuple[Data, ...] = ()
-    extra_steps: tuple[Ints, ...] = ()  # (n_j,): the step that asked; for a late value of a stream, the one it came in
+    extra_steps: tuple[Ints, ...] = ()  # (n_j,): the step that proposed it; of a late value of a stream, when it came
     infeasible: tuple[Floats, ...] = ()  # (n_i, d): enter the model of objective i as its worst value seen
     frozen: tuple[Data | None, ...] = ()
-    pending: tuple[Floats, ...] = ()  # (n_i, d): asked for, not yet told
+    pending: tuple[Floats, ...] = ()  # (n_i, d): proposed, not yet told
     taken: tuple[Floats, ...] = ()  # (n_i, d): every point ever proposed for objective i, full ones included
-    theta: tuple[Floats | None, ...] = ()  # (d,): the step before's hyperparameters, where the fit starts
-    frozen_theta: tuple[Floats | None, ...] = ()  # (d,): given, the frozen model is factorised, not fitted
+    theta: tuple[Floats | None, ...] = ()  # (d,): hyperparameters of the step before, where the fit starts
+    frozen_theta: tuple[Floats | None, ...] = ()  # (d,): if given, the frozen model is factorised, not fitted
     pool: Samples = NO_SAMPLES  # cheap-only samples that can be promoted: none of their runs has failed
     running: Samples = NO_SAMPLES  # full samples not yet settled, with the values told so far
     forecasts: tuple[Forecasts, ...] = ()
@@ -84,29 +84,42 @@ class Snapshot:
             raise ValueError(f"X must be finite, F between {-LARGEST:g} and {LARGEST:g}")
         if self.step < 1 or self.budget < 1 or self.settled < 0 or self.batch < 0:
             raise ValueError("step and budget begin at 1, settled and batch at 0")
-        d, m = self.X.shape[1], self.F.shape[1]
-        points, nothing = np.empty((0, d)), np.empty(0)
-        self._default("partial", (Data(points, nothing),) * m)
-        self._default("extra", (Data(points, nothing),) * m)
-        self._default("extra_steps", tuple(np.zeros(len(data), dtype=np.int64) for data in self.extra))
-        for name in ("infeasible", "pending", "taken"):
-            self._default(name, (points,) * m)
-        for name in ("frozen", "theta", "frozen_theta", "co_theta"):
-            self._default(name, (None,) * m)
-        self._default("forecasts", (Forecasts(nothing, nothing, nothing),) * m)
-        self._check_samples("pool", d, m)
-        self._check_samples("running", d, m)
-        own = [data.X for data in (*self.partial, *self.extra, *self.frozen) if data is not None]
-        if any(
-            points.ndim != 2 or points.shape[1] != d for points in (*own, *self.infeasible, *self.pending, *self.taken)
-        ):
-            raise ValueError(f"every point needs {d} coordinates, as those of X have")
-        if any(theta is not None and theta.shape != (d,) for theta in (*self.theta, *self.frozen_theta)):
-            raise ValueError(f"theta and frozen_theta need {d} numbers for each objective")
+        self._fill_defaults()
+        self._check_points()
+        self._check_thetas()
+        self._check_samples("pool")
+        self._check_samples("running")
         if any(len(steps) != len(data) for steps, data in zip(self.extra_steps, self.extra, strict=True)):
             raise ValueError("extra_steps needs one step number for each value of extra")
 
-    def _check_samples(self, name: str, d: int, m: int) -> None:
+    def _fill_defaults(self) -> None:
+        d, m = self.X.shape[1], self.F.shape[1]
+        no_points, no_values = np.empty((0, d)), np.empty(0)
+        self._default("partial", (Data(no_points, no_values),) * m)
+        self._default("extra", (Data(no_points, no_values),) * m)
+        self._default("extra_steps", tuple(np.zeros(len(data), dtype=np.int64) for data in self.extra))
+        for name in ("infeasible", "pending", "taken"):
+            self._default(name, (no_points,) * m)
+        for name in ("frozen", "theta", "frozen_theta", "co_theta"):
+            self._default(name, (None,) * m)
+        self._default("forecasts", (Forecasts(no_values, no_values, no_values),) * m)
+
+    def _check_points(self) -> None:
+        d = self.X.shape[1]
+        data_sets = (*self.partial, *self.extra, *self.frozen)
+        points = [data.X for data in data_sets if data is not None]
+        for X in (*points, *self.infeasible, *self.pending, *self.taken):
+            if X.ndim != 2 or X.shape[1] != d:
+                raise ValueError(f"every point needs {d} coordinates, as those of X have")
+
+    def _check_thetas(self) -> None:
+        d = self.X.shape[1]
+        for theta in (*self.theta, *self.frozen_theta):
+            if theta is not None and theta.shape != (d,):
+                raise ValueError(f"theta and frozen_theta need {d} numbers for each objective")
+
+    def _check_samples(self, name: str) -> None:
+        d, m = self.X.shape[1], self.F.shape[1]
         samples = getattr(self, name)
         if samples is NO_SAMPLES:
             object.__setattr__(self, name, no_samples(d, m))

@@ -10,7 +10,7 @@ import moocore
 import numpy as np
 from numpy.typing import NDArray
 
-from app.optimizer.search.reference_vectors import layers, simplex
+from app.optimizer.search.reference_vectors import layers, simplex_lattice
 from benchmarks.problems.dtlz import linear
 from benchmarks.problems.wfg import convex_but_last, disconnected, mixed
 
@@ -20,10 +20,7 @@ POINTS = 10_000
 
 def lattice(m: int) -> Array:
     """The largest simplex lattice with at most POINTS points; zeros are lifted: directions are divided by."""
-    outer, inner = layers(m, POINTS)
-    W = simplex(m, outer)
-    if inner:
-        W = np.vstack([W, simplex(m, inner) / 2 + 1 / (2 * m)])
+    W = simplex_lattice(m, layers(m, POINTS))
     return np.maximum(W, 1e-6)
 
 

@@ -16,8 +16,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import threadpool_limits
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.kriging import BOUNDS, START, Kriging, standardise
+from app.optimizer.models.kriging import Kriging
 from app.optimizer.models.likelihood import EPS, Likelihood, correlate_lower
+from app.optimizer.models.maximise_likelihood import BOUNDS, START
+from app.optimizer.models.standardise import standardise
 
 Row = dict[str, float | int | None]
 D = 10

@@ -10,8 +10,9 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.kriging import BOUNDS, Kriging
+from app.optimizer.models.kriging import Kriging
 from app.optimizer.models.likelihood import correlate
+from app.optimizer.models.maximise_likelihood import BOUNDS
 from app.optimizer.snapshot import SMALLEST
 
 

@@ -12,7 +12,6 @@ def test_cheap_objectives_are_those_whose_ratio_exceeds_the_threshold() -> None:
     problem = Problem(X, F, (5.0, 1.0, 3.0))
     assert (problem.d, problem.m) == (1, 3)
     assert problem.cheap == (0, 2)
-    assert problem.expensive == (1,)
     assert Problem(X, F, (5.0, 1.0, 3.0), cheap_threshold=3.0).cheap == (0,)
 
 
@@ -24,7 +23,7 @@ def test_ratios_are_rounded_down_so_that_a_cheap_objective_has_samples_of_its_ow
 
 def test_a_fixed_set_of_cheap_objectives_outlives_a_change_of_ratios() -> None:
     assert Problem(X, F, (1.0, 9.0, 1.0), fixed_cheap=(2, 0)).cheap == (0, 2)
-    assert Problem(X, F, (1.0, 9.0, 1.0), fixed_cheap=()).expensive == (0, 1, 2)
+    assert Problem(X, F, (1.0, 9.0, 1.0), fixed_cheap=()).cheap == ()
 
 
 @pytest.mark.parametrize(

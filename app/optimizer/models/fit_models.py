@@ -1,4 +1,4 @@
-"""Fit what stands in for each objective.
+"""The models of one step: one surrogate per objective.
 
 | symbol | here             | meaning                                                               |
 |--------|------------------|-----------------------------------------------------------------------|
@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from app.optimizer.arrays import Floats
 from app.optimizer.models.fit_task import FitTask
-from app.optimizer.models.kriging import Kriging, is_constant
+from app.optimizer.models.kriging import Kriging
 from app.optimizer.models.model_report import ModelReport, report_on
+from app.optimizer.models.standardise import is_constant
 from app.optimizer.models.surrogate import Surrogate, Truth
 from app.optimizer.models.training_data import Archive, TrainingSet, choose_full
 from app.optimizer.problem import Problem
@@ -24,6 +26,7 @@ from app.optimizer.strategies.strategy import Strategy
 FrozenModels = Sequence[Kriging | None]  # one per objective, or empty
 # Like the builtin map; an executor's map fits objectives in parallel, with the same result.
 Map = Callable[[Callable[[FitTask], Kriging], Iterable[FitTask]], Iterable[Kriging]]
+Member = tuple[int, bool]  # an objective's number, and whether it is the frozen member of its ensemble
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,76 +44,105 @@ class Models:
         return tuple(surrogate.frozen for surrogate in self.surrogates)
 
     def means(self, X: Floats) -> Floats:
-        return np.stack([surrogate.mean(X) for surrogate in self.surrogates], axis=1)  # (N, m)
+        """(N, m)"""
+        return np.stack([surrogate.mean(X) for surrogate in self.surrogates], axis=1)
 
     def means_and_variances(self, X: Floats) -> tuple[Floats, Floats]:
-        pairs = [surrogate.mean_and_variance(X) for surrogate in self.surrogates]
-        return np.stack([mean for mean, _ in pairs], axis=1), np.stack([v for _, v in pairs], axis=1)  # (N, m) each
+        """(N, m), (N, m)"""
+        means, variances = [], []
+        for surrogate in self.surrogates:
+            mean, variance = surrogate.mean_and_variance(X)
+            means.append(mean)
+            variances.append(variance)
+        return np.stack(means, axis=1), np.stack(variances, axis=1)
 
 
 def fit_models(
     problem: Problem,
     snapshot: Snapshot,
     strategy: Strategy,
-    rng: np.random.Generator,
+    rng: Generator,
     *,
     fit: Map = map,
     truth: Mapping[int, Truth] | None = None,
     frozen: FrozenModels = (),
 ) -> Models:
-    """`truth`: the cheap objectives themselves, by number, where the strategy calls them. `frozen`: the frozen models
-    of an earlier step, if they are still at hand; they are the same as if fitted again."""
-    _check(problem, snapshot)
-    order = np.lexsort((*snapshot.F.T, *snapshot.X.T))  # so that the order in which samples were told plays no part
+    """`truth`: the cheap objectives themselves, by number, for strategies that call them. `frozen`: the frozen models
+    of an earlier step, which are the same as if they were fitted again."""
+    _check_dimensions(problem, snapshot)
+    # Sorted, so that the order in which values were told has no effect.
+    order = np.lexsort((*snapshot.F.T, *snapshot.X.T))
     X, F = snapshot.X[order], snapshot.F[order]
     size = strategy.training_size(problem.d)
     rows = choose_full(F, size, rng)
     archive = Archive(snapshot, order[rows], size, strategy.keep_extra, problem.cheap)
-    sets = tuple(strategy.train(archive, i, rng) for i in range(problem.m))
-    surrogates, reports = _surrogates(snapshot, sets, strategy, fit, truth or {}, frozen or (None,) * problem.m)
-    low, spread = _ranges(F[rows], sets)
+    training_sets = tuple(strategy.train(archive, i, rng) for i in range(problem.m))
+    truths = _truths(training_sets, truth or {})
+    reused = _reused(training_sets, frozen)
+    tasks = _fit_tasks(snapshot, training_sets, reused)
+    fitted = dict(zip(tasks, fit(strategy.fit, tasks.values()), strict=True))
+    surrogates, reports = _ensembles(snapshot, truths, reused | fitted)
+    low, spread = _ranges(F[rows], training_sets)
     return Models(X[rows], F[rows], low, spread, surrogates, reports)
 
 
-def _check(problem: Problem, snapshot: Snapshot) -> None:
+def _check_dimensions(problem: Problem, snapshot: Snapshot) -> None:
     d, m = snapshot.X.shape[1], snapshot.F.shape[1]
     if (problem.d, problem.m) != (d, m):
-        mine = f"the problem has {problem.d} variables and {problem.m} objectives"
-        raise ValueError(f"{mine}, the snapshot {d} and {m}: it is one of another problem")
+        raise ValueError(
+            f"the problem has {problem.d} variables and {problem.m} objectives, the snapshot {d} and {m}:"
+            " it is one of another problem"
+        )
 
 
-def _surrogates(
-    snapshot: Snapshot,
-    sets: tuple[TrainingSet, ...],
-    strategy: Strategy,
-    fit: Map,
-    truth: Mapping[int, Truth],
-    known: FrozenModels,
-) -> tuple[tuple[Surrogate, ...], tuple[ModelReport | None, ...]]:
-    tasks: dict[tuple[int, bool], FitTask] = {}  # by objective, and whether for the frozen member
-    for i, chosen in enumerate(sets):
-        if chosen.truth and i not in truth:
+def _truths(training_sets: Sequence[TrainingSet], truth: Mapping[int, Truth]) -> list[Truth | None]:
+    """One per objective; None where it is learnt."""
+    truths: list[Truth | None] = []
+    for i, training in enumerate(training_sets):
+        if training.truth and i not in truth:
             raise ValueError(f"this strategy calls objective {i} itself: hand its function to propose as truth[{i}]")
-        if not chosen.truth and len(chosen.model) > 0:
-            tasks[i, False] = FitTask(chosen.model, snapshot.theta[i])
-        if chosen.frozen is not None and len(chosen.frozen) > 0 and known[i] is None:
-            tasks[i, True] = FitTask(chosen.frozen, snapshot.frozen_theta[i], frozen=True)
-    fitted = dict(zip(tasks, fit(strategy.fit, tasks.values()), strict=True))
+        truths.append(truth[i] if training.truth else None)
+    return truths
+
+
+def _reused(training_sets: Sequence[TrainingSet], frozen: FrozenModels) -> dict[Member, Kriging]:
+    """The given frozen models, as far as the strategy uses them."""
+    reused: dict[Member, Kriging] = {}
+    for i, model in enumerate(frozen):
+        if model is not None and training_sets[i].frozen is not None:
+            reused[i, True] = model
+    return reused
+
+
+def _fit_tasks(
+    snapshot: Snapshot, training_sets: Sequence[TrainingSet], reused: Mapping[Member, Kriging]
+) -> dict[Member, FitTask]:
+    tasks: dict[Member, FitTask] = {}
+    for i, training in enumerate(training_sets):
+        if not training.truth and len(training.model) > 0:
+            tasks[i, False] = FitTask(training.model, snapshot.theta[i])
+        if training.frozen is not None and len(training.frozen) > 0 and (i, True) not in reused:
+            tasks[i, True] = FitTask(training.frozen, snapshot.frozen_theta[i], frozen=True)
+    return tasks
+
+
+def _ensembles(
+    snapshot: Snapshot, truths: Sequence[Truth | None], members: Mapping[Member, Kriging]
+) -> tuple[tuple[Surrogate, ...], tuple[ModelReport | None, ...]]:
     surrogates, reports = [], []
-    for i, chosen in enumerate(sets):
-        model = fitted.get((i, False))
-        frozen = None if chosen.frozen is None else known[i] or fitted.get((i, True))
+    for i, truth in enumerate(truths):
+        model, frozen = members.get((i, False)), members.get((i, True))
         reports.append(report_on(model, frozen))
         model, frozen = _without_constant(model, frozen)
-        function = truth[i] if chosen.truth else None
-        surrogates.append(Surrogate(_believing(model, snapshot.pending[i]), frozen, function))
+        believing = None if model is None else model.believe(snapshot.pending[i])
+        surrogates.append(Surrogate(believing, frozen, truth))
     return tuple(surrogates), tuple(reports)
 
 
 def _without_constant(model: Kriging | None, frozen: Kriging | None) -> tuple[Kriging | None, Kriging | None]:
-    """The members of an ensemble, without one that saw a single value beside one that knows more."""
-    # Differs from [SBP-BO]: such a member is sure of that value everywhere, by a variance that has no unit. The product
-    # of experts would follow it, and of two of them return their values with rounding, which is no constant any more.
+    """The members of an ensemble, except one that saw a single value if the other saw more."""
+    # Differs from [SBP-BO]: such a member predicts that value everywhere, with a variance that has no unit. The product
+    # of experts would follow it, and of two of them return their values with rounding, which is no longer constant.
     if model is None or frozen is None:
         return model, frozen
     if frozen.constant_:
@@ -118,25 +150,25 @@ def _without_constant(model: Kriging | None, frozen: Kriging | None) -> tuple[Kr
     return None if model.constant_ else model, frozen
 
 
-def _believing(model: Kriging | None, pending: Floats) -> Kriging | None:
-    """The model as if the pending points had been told their posterior means: less variance there, nothing else."""
-    return model.believe(pending) if model is not None and len(pending) > 0 else model
-
-
-def _ranges(F: Floats, sets: tuple[TrainingSet, ...]) -> tuple[Floats, Floats]:
+def _ranges(F: Floats, training_sets: Sequence[TrainingSet]) -> tuple[Floats, Floats]:
     """Minimum and range of D^t; of an objective's other values where D^t is too small, or constant; else 0.
 
-    What is constant is what a model takes for constant: a range of rounding errors would stretch predictions a
-    millionfold. A range of 1 would be one of the user's units.
+    Constant is what a model treats as constant: a range of rounding errors would stretch predictions a millionfold, and
+    a range of 1 would depend on the user's unit.
     """
-    bounds = [_bounds(F[:, i], chosen) for i, chosen in enumerate(sets)]
-    low, high = np.array(bounds, dtype=np.float64).reshape(len(sets), 2).T
+    m = len(training_sets)
+    low, high = np.empty(m), np.empty(m)
+    for i, training in enumerate(training_sets):
+        low[i], high[i] = _bounds(F[:, i], training)
     return low, high - low
 
 
-def _bounds(column: Floats, chosen: TrainingSet) -> tuple[float, float]:
-    others = [chosen.model.y] if chosen.frozen is None else [chosen.model.y, chosen.frozen.y]
-    known = [values for values in ([column] if len(column) > 1 else []) + others if len(values) > 0]
+def _bounds(column: Floats, training: TrainingSet) -> tuple[float, float]:
+    candidates = [column] if len(column) > 1 else []
+    candidates.append(training.model.y)
+    if training.frozen is not None:
+        candidates.append(training.frozen.y)
+    known = [values for values in candidates if len(values) > 0]
     for values in known:
         if not is_constant(values):
             return float(values.min()), float(values.max())

@@ -1,7 +1,7 @@
-"""One model fitted to one data set: a task that can be sent to another process.
+"""The fit of one model to one data set: a task that can be sent to another process.
 
-Above `MOST_FROZEN` points a frozen model sees the best and some of the others; above `MOST_TUNED` its hyperparameters
-come from a part.
+Above `MOST_FROZEN` points a frozen model is fitted to the best and to some of the others; above `MOST_TUNED` points its
+hyperparameters come from a part of them.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ MOST_TUNED = 545
 @dataclass(frozen=True, slots=True)
 class FitTask:
     data: Data
-    theta: Floats | None  # where to start; for a frozen model: fitted before, only to be factorised
+    theta: Floats | None  # where the fit starts; of a frozen model: found before, the model is only factorised
     frozen: bool = False
 
 
@@ -43,12 +43,15 @@ def thin(data: Data) -> Data:
     order = np.lexsort((*data.X.T[::-1], data.y))
     if len(data) > MOST_FROZEN:
         # Differs from [SBP-BO]: it learns from all. The same points at every step, so not from the step's generator.
-        rest = np.random.default_rng(len(data)).permutation(order[MOST_FROZEN // 2 :])
-        order = np.append(order[: MOST_FROZEN // 2], rest[: MOST_FROZEN - MOST_FROZEN // 2])
+        rng = np.random.default_rng(len(data))
+        half = MOST_FROZEN // 2
+        others = rng.permutation(order[half:])[: MOST_FROZEN - half]
+        order = np.append(order[:half], others)
     return Data(data.X[order], data.y[order])
 
 
 def spread_over_values(y: Floats, most: int) -> Ints:
     """At most that many rows, evenly spaced in the order of their values."""
     order = np.argsort(y, kind="stable")
-    return order[np.linspace(0, len(y) - 1, min(most, len(y))).round().astype(np.int64)]
+    places = np.linspace(0, len(y) - 1, min(most, len(y)))
+    return order[places.round().astype(np.int64)]

@@ -7,8 +7,8 @@ Notation (inputs and outputs standardised):
     w, z (n,)    L^-1 1 and L^-1 y                   beta       (w.z) / (w.w), the estimated mean
     a (n,)       R^-1 (y - beta)                     sigma2     |z - beta w|^2 / n, the estimated process variance
 
-Only lower triangles are computed, in Fortran order and in place: what lies above the diagonal of an (n, n) array here
-is finite and means nothing.
+Only lower triangles are computed, in Fortran order and in place: the part above the diagonal of an (n, n) array here
+is finite and has no meaning.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ LEAF = 48  # the largest triangle given to LAPACK's own inversion
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """What the data say once theta is given."""
+    """Everything that follows from the data once theta is given."""
 
     L: Floats  # (n, n), lower triangle
     eps: float
@@ -59,11 +59,13 @@ class Likelihood:
         W = invert_lower(factors.L)  # (n, n) L^-1, in the place of L
         W = lapack.dlauum(W, lower=1, overwrite_c=1)[0]  # (n, n) R^-1 = L^-T L^-1
         W = blas.dsyr(-1.0 / factors.sigma2, factors.a, lower=1, a=W, overwrite_a=1)
-        return -factors.log_likelihood, -gradient(self.X * np.sqrt(theta), self.K, W)
+        S = self.X * np.sqrt(theta)  # (n, d)
+        return -factors.log_likelihood, -gradient(S, self.K, W)
 
     def factorise(self, theta: Floats) -> Factors:
         """All but the gradient, at half the cost; L is in the place of R, until the next call."""
-        correlate_lower(self.X * np.sqrt(theta), self.K)
+        S = self.X * np.sqrt(theta)  # (n, d)
+        correlate_lower(S, self.K)
         L, eps = cholesky(self.K, self.R)
         return solve(L, eps, self.y)
 
@@ -82,8 +84,10 @@ def correlate_lower(S: Floats, K: Floats) -> None:
 
 def correlate(S: Floats, T: Floats) -> Floats:
     """exp(-|s - t|^2) of every pair, (n, N) in Fortran order."""
-    A = np.column_stack([S, np.einsum("ij,ij->i", S, S), np.ones(len(S))])  # (n, d + 2)
-    B = np.column_stack([2.0 * T, -np.ones(len(T)), -np.einsum("ij,ij->i", T, T)])  # (N, d + 2)
+    S_squares = np.einsum("ij,ij->i", S, S)  # (n,)
+    T_squares = np.einsum("ij,ij->i", T, T)  # (N,)
+    A = np.column_stack([S, S_squares, np.ones(len(S))])  # (n, d + 2)
+    B = np.column_stack([2.0 * T, -np.ones(len(T)), -T_squares])  # (N, d + 2)
     k: Floats = blas.dgemm(1.0, A, B, trans_b=1)  # 2 s.t - |s|^2 - |t|^2
     np.clip(k, LOWEST_EXPONENT, 0.0, out=k)
     np.exp(k, out=k)
@@ -91,20 +95,21 @@ def correlate(S: Floats, T: Floats) -> Floats:
 
 
 def cholesky(K: Floats, R: Floats) -> tuple[Floats, float]:
-    """L of K + eps I, in the place of R, and eps: 1e-8, times 10 until there is an L. The same K has the same eps."""
+    """L of K + eps I, in the place of R, and eps: 1e-8, times 10 until L exists. The same K has the same eps."""
     eps = EPS
     while eps < 1.0:
         copy_lower(K, R)
         np.fill_diagonal(R, 1.0 + eps)
         L, info = lapack.dpotrf(R, lower=1, clean=0, overwrite_a=1)
-        if info == 0 and np.isfinite(L[-1, -1]):  # OpenBLAS does not report NaN; it reaches the last corner
+        finite = np.isfinite(L[-1, -1])  # OpenBLAS does not report NaN, which reaches the last corner
+        if info == 0 and finite:
             return L, eps
         eps *= 10.0
     raise np.linalg.LinAlgError("the correlation matrix has no Cholesky factor; are inputs and theta finite?")
 
 
 def solve(L: Floats, eps: float, y: Floats) -> Factors:
-    """Mean and variance profiled out."""
+    """Mean and variance that maximise the likelihood."""
     n = len(y)
     w = blas.dtrsv(L, np.ones(n), lower=1, overwrite_x=1)  # (n,)
     z = blas.dtrsv(L, y, lower=1)  # (n,)
@@ -112,7 +117,8 @@ def solve(L: Floats, eps: float, y: Floats) -> Factors:
     residual = z - beta * w  # (n,)
     sigma2 = max(float(residual @ residual) / n, LEAST_VARIANCE)
     log_determinant = 2.0 * float(np.log(np.diagonal(L)).sum())
-    log_likelihood = -0.5 * (n * np.log(2.0 * np.pi * sigma2) + log_determinant + n)
+    log_variance = n * np.log(2.0 * np.pi * sigma2)
+    log_likelihood = -0.5 * (log_variance + log_determinant + n)
     a = blas.dtrsv(L, residual, lower=1, trans=1, overwrite_x=1)  # (n,)
     return Factors(L, eps, w, a, beta, sigma2, log_likelihood)
 
@@ -123,16 +129,19 @@ def gradient(S: Floats, K: Floats, W: Floats) -> Floats:
     W = R^-1 - a a^T / sigma2 comes in and M takes its place. Multiplied out, no (n, n, d) array is needed.
     """
     multiply_lower(K, W)
-    np.fill_diagonal(W, 0.0)  # an input's distance to itself is 0: spare the cancellation
+    np.fill_diagonal(W, 0.0)  # the distance of an input to itself is 0: avoids a cancellation
     ones = np.ones(len(S))
-    margin = blas.dtrmv(W, ones, lower=1) + blas.dtrmv(W, ones, lower=1, trans=1)  # (n,) M 1
+    row_sums = blas.dtrmv(W, ones, lower=1)  # (n,)
+    column_sums = blas.dtrmv(W, ones, lower=1, trans=1)  # (n,)
     T = blas.dtrmm(1.0, W, S, lower=1)  # (n, d)
-    result: Floats = margin @ (S * S) - 2.0 * np.einsum("ik,ik->k", S, T)
+    squares = (row_sums + column_sums) @ (S * S)  # (d,)
+    products = np.einsum("ik,ik->k", S, T)  # (d,)
+    result: Floats = squares - 2.0 * products
     return result
 
 
 def invert_lower(L: Floats) -> Floats:
-    """L^-1 in the place of L, by halves: products of triangles are fast; at n = 545 dtrtri takes twice as long."""
+    """L^-1 in the place of L, by halves: products of triangles are fast; at n = 545 dtrtri needs twice the time."""
     n = len(L)
     if n <= LEAF:
         L[...] = lapack.dtrtri(L, lower=1)[0]
@@ -147,9 +156,11 @@ def invert_lower(L: Floats) -> Floats:
 
 def copy_lower(source: Floats, target: Floats) -> None:
     for j in range(0, len(source), PANEL):
-        target[j:, j : j + PANEL] = source[j:, j : j + PANEL]
+        panel = slice(j, j + PANEL)
+        target[j:, panel] = source[j:, panel]
 
 
 def multiply_lower(source: Floats, target: Floats) -> None:
     for j in range(0, len(source), PANEL):
-        target[j:, j : j + PANEL] *= source[j:, j : j + PANEL]
+        panel = slice(j, j + PANEL)
+        target[j:, panel] *= source[j:, panel]

@@ -23,8 +23,9 @@ Scaling = Literal["paper", "range"]
 
 def variance_weight(settled: int, budget: int) -> float:
     """alpha of [SBP-BO] Eq. (3)."""
-    # A study that was cut short or has failures to retry can have settled more than its budget: alpha stays at 1.
-    return 0.5 - 0.5 * math.cos(math.pi * min(settled / budget, 1.0))
+    # A stopped study, or one with failed jobs to retry, can have settled more than its budget: alpha stays at 1.
+    share = min(settled / budget, 1.0)
+    return 0.5 - 0.5 * math.cos(math.pi * share)
 
 
 def to_unit_range(mu: Floats) -> Floats:
@@ -36,15 +37,20 @@ def adaptive(mu: Floats, v: Floats, alpha: float, scaling: Scaling) -> Floats:
     """AF_A of [SBP-BO] Eq. (2), (N, m)."""
     # Differs from [SBP-BO] twice: mu / mu_max changes when a constant is added to an objective, mu_bar does not; and
     # means can be negative, and would be divided by a maximum of either sign.
-    near = to_unit_range(mu) if scaling == "range" else _over_maximum(mu - np.minimum(mu.min(axis=0), 0.0))
-    return (1.0 - alpha) * near + alpha * _over_maximum(v)
+    if scaling == "range":
+        exploitation = to_unit_range(mu)
+    else:
+        lowest = np.minimum(mu.min(axis=0), 0.0)  # (m,)
+        exploitation = _over_maximum(mu - lowest)
+    return (1.0 - alpha) * exploitation + alpha * _over_maximum(v)
 
 
 def search_bias_penalty(mu_bar: Floats, r: Floats, step: int) -> Floats:
     """SBP of [SBP-BO] Eq. (7)-(10), (N, m)."""
     w = r / r.sum()  # (m,)
     rate = 1.0 / (w * step + 1.0)  # (m,)
-    return np.asarray(1.0 - rate * np.exp(-rate * mu_bar))
+    density = rate * np.exp(-rate * mu_bar)  # (N, m)
+    return np.asarray(1.0 - density)
 
 
 def no_penalty(mu_bar: Floats, _r: Floats, _step: int) -> Floats:
@@ -55,4 +61,5 @@ def no_penalty(mu_bar: Floats, _r: Floats, _step: int) -> Floats:
 def _over_maximum(values: Floats) -> Floats:
     """Non-negative values, each column divided by its maximum; a column of zeros stays."""
     highest = values.max(axis=0)
-    return values / np.where(highest > 0.0, highest, 1.0)
+    divisor = np.where(highest > 0.0, highest, 1.0)
+    return values / divisor

@@ -1,4 +1,4 @@
-"""Which points of the final population are evaluated next, and what fills up when they are too few.
+"""The selection of points from the final population, and what completes a batch when they are too few.
 
 | symbol | here                | meaning                                                              |
 |--------|---------------------|----------------------------------------------------------------------|
@@ -8,12 +8,14 @@
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from app.optimizer.arrays import Floats, Ints
 from app.optimizer.models.fit_models import Models
-from app.optimizer.problem import Problem, Variable
+from app.optimizer.problem import Problem, Variables
 from app.optimizer.proposal.acquisition import adaptive, to_unit_range, variance_weight
 from app.optimizer.proposal.proposal import Diagnostics, Proposal, Source
 from app.optimizer.search.design import filling
@@ -26,7 +28,15 @@ from app.optimizer.strategies.strategy import Strategy
 
 ROUNDS = 3  # broods of offspring tried before the rest is filled with Latin hypercubes
 BROOD = 50  # offspring of one round, at least
-APART = 0.01  # max-norm between the points of a batch when there is one objective: else all lie in the same spot
+APART = 0.01  # max-norm between the points of a batch when there is one objective: else all are next to each other
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Points, and the source of each."""
+
+    points: Floats  # (k, d)
+    sources: tuple[Source, ...]
 
 
 def select(
@@ -35,7 +45,7 @@ def select(
     strategy: Strategy,
     models: Models,
     population: Floats,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Proposal:
     mu, v = models.means_and_variances(population)  # (N, m), (N, m)
     alpha = variance_weight(snapshot.settled, snapshot.budget)
@@ -44,24 +54,25 @@ def select(
         selected = best_distinct(population, mu[:, 0])
     else:
         score = adaptive(mu, v, alpha, strategy.scaling) * penalty  # [SBP-BO] Eq. (5)
+        V = reference_vectors(problem.m, strategy.lattice)  # (K, m)
         theta = min(snapshot.settled / snapshot.budget, 1.0) ** 2
-        selected = rng.permutation(select_by_angle(score, reference_vectors(problem.m, strategy.lattice), theta))
-    full, full_sources, cheap, cheap_sources = _draw(problem, snapshot, population, selected, rng)
-    bounds = zip(penalty.min(axis=0), penalty.max(axis=0), strict=True)
+        selected = rng.permutation(select_by_angle(score, V, theta))
+    full, cheap = _draw(problem, snapshot, population, selected, rng)
     diagnostics = Diagnostics(
         models=models.reports,
         alpha=alpha,
-        sbp=tuple((float(low), float(high)) for low, high in bounds),
+        sbp=_column_ranges(penalty),
         population=len(population),
-        full_sources=full_sources,
-        cheap_sources=cheap_sources,
+        full_sources=full.sources,
+        cheap_sources=tuple(drawn.sources for drawn in cheap),
     )
-    shortfall = _shortfall(problem, snapshot, full, cheap)
-    return Proposal(full, cheap, diagnostics, models, population, shortfall)
+    cheap_points = tuple(drawn.points for drawn in cheap)
+    shortfall = _shortfall(problem, snapshot, full.points, cheap_points)
+    return Proposal(full.points, cheap_points, diagnostics, models, population, shortfall)
 
 
 def best_distinct(X: Floats, mu: Floats) -> Ints:
-    """Rows of X by their means, from the best, without those that are next to a better one."""
+    """Rows of X by their means, best first, without those that are next to a better one."""
     # Differs from [SBP-BO]: it supposes several objectives.
     order = np.argsort(mu, kind="stable")
     return order[is_new(X[order], X[:0], APART)]
@@ -73,47 +84,62 @@ def extra_count(problem: Problem, batch: int, j: int) -> int:
 
 
 def known_points(snapshot: Snapshot, i: int) -> Floats:
-    """Every point that objective i was asked for or told about, (k, d)."""
+    """Every point that was proposed for objective i, or has a value of it, (k, d)."""
+    parts = [
+        snapshot.taken[i],
+        snapshot.X,
+        snapshot.partial[i].X,
+        snapshot.extra[i].X,
+        snapshot.infeasible[i],
+        snapshot.pending[i],
+    ]
     frozen = snapshot.frozen[i]
-    parts = [snapshot.taken[i], snapshot.X, snapshot.partial[i].X, snapshot.extra[i].X]
-    parts += [snapshot.infeasible[i], snapshot.pending[i]]
-    return np.vstack(parts if frozen is None else [*parts, frozen.X])
+    if frozen is not None:
+        parts.append(frozen.X)
+    return np.vstack(parts)
 
 
-def _draw(
-    problem: Problem, snapshot: Snapshot, X: Floats, selected: Ints, rng: np.random.Generator
-) -> tuple[Floats, tuple[Source, ...], tuple[Floats, ...], tuple[tuple[Source, ...], ...]]:
-    """Points for all objectives, then, independently, further ones for each cheap objective."""
+def _draw(problem: Problem, snapshot: Snapshot, X: Floats, selected: Ints, rng: Generator) -> tuple[Drawn, list[Drawn]]:
+    """Points for all objectives, then, independently, further ones for each objective."""
     known = [known_points(snapshot, i) for i in range(problem.m)]
-    sources = _candidates(problem.variables, X, selected, snapshot.batch, rng)
-    full, full_sources = take_new(sources, snapshot.batch, np.vstack(known))
-    cheap, cheap_sources = [], []
+    candidates = _candidates(problem.variables, X, selected, snapshot.batch, rng)
+    full = Drawn(*take_new(candidates, snapshot.batch, np.vstack(known)))
+    cheap = []
     for j in range(problem.m):
         count = extra_count(problem, snapshot.batch, j)
         order = selected if problem.m == 1 else rng.permutation(selected)
-        sources = _candidates(problem.variables, X, order, count, rng)
-        points, names = take_new(sources, count, np.vstack([known[j], full]))
-        cheap.append(points)
-        cheap_sources.append(names)
-    return full, full_sources, tuple(cheap), tuple(cheap_sources)
+        candidates = _candidates(problem.variables, X, order, count, rng)
+        taken = np.vstack([known[j], full.points])
+        cheap.append(Drawn(*take_new(candidates, count, taken)))
+    return full, cheap
 
 
 def _candidates(
-    variables: tuple[Variable, ...], X: Floats, selected: Ints, count: int, rng: np.random.Generator
+    variables: Variables, X: Floats, selected: Ints, count: int, rng: Generator
 ) -> Iterator[tuple[Source, Floats]]:
-    """From the best source to the last resort; each is made only if those before it were not enough."""
+    """Best source first; each is computed only if those before it were not enough."""
     # Differs from [SBP-BO]: it draws from the selected points, which are often fewer than u r_j.
     yield "selected", X[selected]
-    yield "population", X[rng.permutation(np.setdiff1d(np.arange(len(X)), selected))]
+    others = np.setdiff1d(np.arange(len(X)), selected)
+    yield "population", X[rng.permutation(others)]
+    size = max(count, BROOD)
     for _ in range(ROUNDS):
-        parents = rng.integers(len(X), size=(2, max(count, BROOD)))
-        yield "offspring", breed(variables, X[parents[0]], X[parents[1]], rng)
-    for points in filling(variables, max(count, BROOD), rng):
+        mothers, fathers = rng.integers(len(X), size=(2, size))
+        yield "offspring", breed(variables, X[mothers], X[fathers], rng)
+    for points in filling(variables, size, rng):
         yield "latin", points
 
 
+def _column_ranges(values: Floats) -> tuple[tuple[float, float], ...]:
+    """(min, max) of each column."""
+    columns = zip(values.min(axis=0), values.max(axis=0), strict=True)
+    return tuple((float(low), float(high)) for low, high in columns)
+
+
 def _shortfall(problem: Problem, snapshot: Snapshot, full: Floats, cheap: tuple[Floats, ...]) -> str | None:
-    missing = [f"{snapshot.batch - len(full)} of {snapshot.batch} full samples"] if len(full) < snapshot.batch else []
+    missing = []
+    if len(full) < snapshot.batch:
+        missing.append(f"{snapshot.batch - len(full)} of {snapshot.batch} full samples")
     for j, points in enumerate(cheap):
         count = extra_count(problem, snapshot.batch, j)
         if len(points) < count:

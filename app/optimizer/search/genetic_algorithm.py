@@ -9,10 +9,11 @@
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.random import Generator
 
 from app.domain.stepping import LAMBDA
 from app.optimizer.arrays import Floats, Ints
-from app.optimizer.problem import Problem, Variable
+from app.optimizer.problem import Problem, Variables
 from app.optimizer.search.design import filling
 from app.optimizer.search.novelty import take_new
 from app.optimizer.search.operators import breed
@@ -22,50 +23,55 @@ MU = 50
 ROUNDS = 5  # generations bred in search of new points before the rest is filled with Latin hypercubes
 
 
-def next_generation(
-    problem: Problem, data: Data, ids: Ints, size: int, rng: np.random.Generator, taken: Floats
-) -> Floats:
+def next_generation(problem: Problem, data: Data, ids: Ints, size: int, rng: Generator, taken: Floats) -> Floats:
     """New points for one cheap objective, (size, d), from all values told so far; fewer only if the space has no more.
 
-    The parents are a pure function of what was told, so a stream can be taken up again at any time.
+    The parents are a pure function of these values, so a stream can be continued at any time.
     """
-    best = data.X[np.lexsort((ids, data.y))][:MU]  # (mu, d), ties by sample id
+    order = np.lexsort((ids, data.y))  # ties by sample id
+    parents = data.X[order][:MU]  # (mu, d)
     known = np.vstack([taken, data.X])
-    X, _ = take_new((("", X) for X in _candidates(problem.variables, best, size, rng)), size, known)
+    sources = (("", X) for X in _candidates(problem.variables, parents, size, rng))
+    X, _ = take_new(sources, size, known)
     return X
 
 
 def minimise(
-    variables: tuple[Variable, ...],
+    variables: Variables,
     predict: Callable[[Floats], Floats],
     X: Floats,
     generations: int,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> tuple[Floats, Floats]:
     """The mu best points found from X and their predicted values (N, 1), best first."""
     F = predict(X)  # (N, 1)
     for _ in range(generations):
         X, F = _best(X, F)
         children = children_of(variables, X, LAMBDA, rng)
-        X, F = np.vstack([X, children]), np.vstack([F, predict(children)])
+        X = np.vstack([X, children])
+        F = np.vstack([F, predict(children)])
     return _best(X, F)
 
 
-def children_of(variables: tuple[Variable, ...], best: Floats, count: int, rng: np.random.Generator) -> Floats:
-    """Children of the winners of binary tournaments among `best`, (mu, d), best first; (count, d)."""
+def children_of(variables: Variables, parents: Floats, count: int, rng: Generator) -> Floats:
+    """Children of the winners of binary tournaments among the parents, (mu, d), best first; (count, d)."""
     pairs = -(-count // 2)
-    winners = rng.integers(len(best), size=(2, pairs, 2)).min(axis=2)  # (2, pairs)
-    return breed(variables, best[winners[0]], best[winners[1]], rng)[:count]
+    players = rng.integers(len(parents), size=(2, pairs, 2))
+    winners = players.min(axis=2)  # (2, pairs)
+    children = breed(variables, parents[winners[0]], parents[winners[1]], rng)
+    return children[:count]
 
 
-def _candidates(variables: tuple[Variable, ...], best: Floats, size: int, rng: np.random.Generator) -> Iterator[Floats]:
-    for _ in range(ROUNDS if len(best) > 0 else 0):
-        yield children_of(variables, best, size, rng)
+def _candidates(variables: Variables, parents: Floats, size: int, rng: Generator) -> Iterator[Floats]:
+    if len(parents) > 0:
+        for _ in range(ROUNDS):
+            yield children_of(variables, parents, size, rng)
     yield from filling(variables, size, rng)
 
 
 def _best(X: Floats, F: Floats) -> tuple[Floats, Floats]:
-    """The mu best, each once: copies of the best would soon be all there is."""
+    """The mu best, without copies: those of the best would soon fill the population."""
     _, distinct = np.unique(X, axis=0, return_index=True)
-    order = distinct[np.argsort(F[distinct, 0], kind="stable")][:MU]
-    return X[order], F[order]
+    order = np.argsort(F[distinct, 0], kind="stable")
+    best = distinct[order][:MU]
+    return X[best], F[best]

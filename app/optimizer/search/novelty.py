@@ -1,4 +1,4 @@
-"""Which points are new: a point once proposed is never proposed again."""
+"""Which points are new: a point is never proposed twice."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -8,42 +8,46 @@ from scipy.spatial import KDTree
 
 from app.optimizer.arrays import Bools, Floats, Ints
 
-TOLERANCE = 1e-6  # max-norm in the unit cube: nearer than this is the same point
+TOLERANCE = 1e-6  # max-norm in the unit cube: points nearer than this count as the same
 
-S = TypeVar("S")
+Source = TypeVar("Source")
 
 
 def is_new(X: Floats, known: Floats, tolerance: float = TOLERANCE) -> Bools:
     """Which rows of X (n, d) are neither known (k, d) nor the same as an earlier row that is new."""
-    _, first = np.unique(X, axis=0, return_index=True)  # so that copies, of which there may be many, cost nothing
     new = np.zeros(len(X), dtype=np.bool_)
+    _, first = np.unique(X, axis=0, return_index=True)  # there can be many exact copies: remove them at once
     new[first] = True
-    new[new] = _near(X[new], KDTree(known), tolerance) == 0
+    new[new] = _count_near(X[new], KDTree(known), tolerance) == 0
     candidates = np.flatnonzero(new)
     tree = KDTree(X[candidates])
-    for i in np.flatnonzero(_near(X[candidates], tree, tolerance) > 1):
-        near = candidates[tree.query_ball_point(X[candidates[i]], tolerance, p=np.inf)]
-        new[candidates[i]] = not new[near[near < candidates[i]]].any()
+    crowded = _count_near(X[candidates], tree, tolerance) > 1
+    for row in candidates[crowded]:
+        near = candidates[tree.query_ball_point(X[row], tolerance, p=np.inf)]
+        earlier = near[near < row]
+        new[row] = not new[earlier].any()
     return new
 
 
-def take_new(sources: Iterable[tuple[S, Floats]], count: int, known: Floats) -> tuple[Floats, tuple[S, ...]]:
-    """The first `count` new points of the sources in turn, and where each came from; fewer if there are no more."""
+def take_new(sources: Iterable[tuple[Source, Floats]], count: int, known: Floats) -> tuple[Floats, tuple[Source, ...]]:
+    """The first `count` new points of the sources in turn, and the source of each; fewer if there are no more."""
     chosen = np.empty((0, known.shape[1]))  # (k, d)
-    names: list[S] = []
+    origins: list[Source] = []
     if count <= 0:
         return chosen, ()
     tree = KDTree(known)
-    for name, X in sources:
-        unknown = X[_near(X, tree, TOLERANCE) == 0]
-        fresh = unknown[is_new(unknown, chosen)][: count - len(chosen)]
+    for source, X in sources:
+        unknown = X[_count_near(X, tree, TOLERANCE) == 0]
+        fresh = unknown[is_new(unknown, chosen)]
+        fresh = fresh[: count - len(chosen)]
         chosen = np.vstack([chosen, fresh])
-        names += [name] * len(fresh)
+        origins += [source] * len(fresh)
         if len(chosen) >= count:
             break
-    return chosen, tuple(names)
+    return chosen, tuple(origins)
 
 
-def _near(X: Floats, tree: KDTree, tolerance: float) -> Ints:
-    """How many points of the tree are the same as each row of X, (n,)."""
-    return np.asarray(tree.query_ball_point(X, tolerance, p=np.inf, return_length=True), dtype=np.int64)
+def _count_near(X: Floats, tree: KDTree, tolerance: float) -> Ints:
+    """The number of points of the tree that count as the same as each row of X, (n,)."""
+    counts = tree.query_ball_point(X, tolerance, p=np.inf, return_length=True)
+    return np.asarray(counts, dtype=np.int64)

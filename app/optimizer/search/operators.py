@@ -1,4 +1,4 @@
-"""Variation on the unit cube: simulated binary crossover and polynomial mutation, aware of integers.
+"""Variation on the unit cube: simulated binary crossover and polynomial mutation, with a rule for integers.
 
 | symbol | here       | meaning                                                                |
 |--------|------------|------------------------------------------------------------------------|
@@ -8,44 +8,51 @@
 """
 
 import numpy as np
+from numpy.random import Generator
 
 from app.optimizer.arrays import Floats
-from app.optimizer.problem import Variable
+from app.optimizer.problem import Variables
 from app.optimizer.space import integers, snap
 
 ETA = 20.0
 
 
-def breed(variables: tuple[Variable, ...], A: Floats, B: Floats, rng: np.random.Generator) -> Floats:
+def breed(variables: Variables, A: Floats, B: Floats, rng: Generator) -> Floats:
     """Two feasible children of each pair (A_i, B_i), (2n, d): first one of each pair, then the other."""
-    return mutate(variables, np.vstack(cross(A, B, rng)), rng)
+    children = np.vstack(cross(A, B, rng))
+    return mutate(variables, children, rng)
 
 
-def cross(A: Floats, B: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def cross(A: Floats, B: Floats, rng: Generator) -> tuple[Floats, Floats]:
     """Simulated binary crossover of the pairs (A_i, B_i), each (n, d); children can leave the cube."""
     u = rng.random(A.shape)
-    beta = np.where(u <= 0.5, 2 * u, 1 / (2 - 2 * u)) ** (1 / (ETA + 1))
-    beta *= rng.choice([-1.0, 1.0], size=A.shape)  # which child gets which value is decided per variable
+    contracting, expanding = 2 * u, 1 / (2 - 2 * u)
+    beta = np.where(u <= 0.5, contracting, expanding) ** (1 / (ETA + 1))
+    beta *= rng.choice([-1.0, 1.0], size=A.shape)  # decides per variable which child gets which value
     crossed = rng.random(A.shape) < 0.5
     middle, half = (A + B) / 2, (A - B) / 2
-    return np.where(crossed, middle + beta * half, A), np.where(crossed, middle - beta * half, B)
+    first = np.where(crossed, middle + beta * half, A)
+    second = np.where(crossed, middle - beta * half, B)
+    return first, second
 
 
-def mutate(variables: tuple[Variable, ...], X: Floats, rng: np.random.Generator) -> Floats:
-    """Polynomial mutation of one variable in d; an integer's level is drawn anew. (n, d), feasible."""
+def mutate(variables: Variables, X: Floats, rng: Generator) -> Floats:
+    """Polynomial mutation of one variable in d; a mutated integer gets a random level. (n, d), feasible."""
     # Differs from [SBP-BO]: it has no integers. A small step would mostly be rounded away.
     X = snap(variables, X)
     chosen = rng.random(X.shape) < 1 / X.shape[1]
     u = rng.random(X.shape)
-    mutated = X + _polynomial(X, u)
+    mutated = X + _polynomial_step(X, u)
     for k in integers(variables):
-        mutated[:, k] = u[:, k]  # uniform on [0, 1], so snap makes it a level
+        mutated[:, k] = u[:, k]  # uniform on [0, 1]; snap makes it a level
     return snap(variables, np.where(chosen, mutated, X))
 
 
-def _polynomial(X: Floats, u: Floats) -> Floats:
-    """Steps of Deb's bounded polynomial mutation in [0, 1], which never leave it."""
+def _polynomial_step(X: Floats, u: Floats) -> Floats:
+    """Deb's bounded polynomial mutation: steps that never leave [0, 1]."""
     power = ETA + 1
-    down = (2 * u + (1 - 2 * u) * (1 - X) ** power) ** (1 / power) - 1
-    up = 1 - np.maximum(2 - 2 * u + (2 * u - 1) * X**power, 0.0) ** (1 / power)
+    below = 2 * u + (1 - 2 * u) * (1 - X) ** power
+    above = 2 - 2 * u + (2 * u - 1) * X**power
+    down = below ** (1 / power) - 1
+    up = 1 - np.maximum(above, 0.0) ** (1 / power)
     return np.where(u <= 0.5, down, up)

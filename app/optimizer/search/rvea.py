@@ -13,9 +13,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.random import Generator
 
 from app.optimizer.arrays import Floats, Ints
-from app.optimizer.problem import Variable
+from app.optimizer.problem import Variables
 from app.optimizer.search.operators import breed
 
 ADAPT_EVERY = 0.1  # of the generations
@@ -24,13 +25,13 @@ SMALLEST_RANGE = 1e-6  # of the largest: an objective without a range of its own
 
 
 def evolve(
-    variables: tuple[Variable, ...],
+    variables: Variables,
     predict: Callable[[Floats], Floats],
     X: Floats,
     V0: Floats,
     adapted: Floats,
     w_max: int,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> tuple[Floats, Floats]:
     """The population after w_max generations from X, and its predicted objectives. Only offspring are predicted."""
     F = predict(X)  # (N, m)
@@ -38,7 +39,8 @@ def evolve(
     every = math.ceil(ADAPT_EVERY * w_max)
     for w in range(1, w_max + 1):
         children = offspring(variables, X, rng)
-        X, F = np.vstack([X, children]), np.vstack([F, predict(children)])
+        X = np.vstack([X, children])
+        F = np.vstack([F, predict(children)])
         survivors = select(F, V, (w / w_max) ** 2)
         X, F = X[survivors], F[survivors]
         if w % every == 0:
@@ -46,21 +48,27 @@ def evolve(
     return X, F
 
 
-def offspring(variables: tuple[Variable, ...], X: Floats, rng: np.random.Generator) -> Floats:
+def offspring(variables: Variables, X: Floats, rng: Generator) -> Floats:
     """One child per individual, of random pairs, (N, d)."""
     pairs = -(-len(X) // 2)
-    order = np.append(rng.permutation(len(X)), rng.integers(len(X)))  # the last one fills up an odd number
-    return breed(variables, X[order[:pairs]], X[order[pairs : 2 * pairs]], rng)[: len(X)]
+    order = rng.permutation(len(X))
+    order = np.append(order, rng.integers(len(X)))  # completes the last pair of an odd number
+    mothers, fathers = X[order[:pairs]], X[order[pairs : 2 * pairs]]
+    return breed(variables, mothers, fathers, rng)[: len(X)]
 
 
 def select(F: Floats, V: Floats, theta: float) -> Ints:
     """For each vector that has any row, the one of smallest angle-penalised distance, in the order of the vectors."""
     F = F - F.min(axis=0)
+    m = F.shape[1]
     length = np.linalg.norm(F, axis=1)  # (N,)
-    cosine = (F @ V.T) / np.maximum(length, np.finfo(float).tiny)[:, None]  # (N, K)
+    divisor = np.maximum(length, np.finfo(float).tiny)
+    cosine = (F @ V.T) / divisor[:, None]  # (N, K)
     nearest = cosine.argmax(axis=1)  # (N,)
-    angle = np.arccos(np.clip(cosine[np.arange(len(F)), nearest], -1.0, 1.0))  # (N,)
-    distance = (1.0 + F.shape[1] * theta * angle / separation(V)[nearest]) * length  # [RVEA]: APD
+    largest_cosine = cosine[np.arange(len(F)), nearest]
+    angle = np.arccos(np.clip(largest_cosine, -1.0, 1.0))  # (N,)
+    gamma = separation(V)[nearest]  # (N,)
+    distance = (1.0 + m * theta * angle / gamma) * length  # [RVEA]: APD
     order = np.lexsort((distance, nearest))
     _, first = np.unique(nearest[order], return_index=True)
     return order[first]
@@ -70,12 +78,15 @@ def separation(V: Floats) -> Floats:
     """gamma of every vector, (K,)."""
     cosine = V @ V.T  # (K, K)
     np.fill_diagonal(cosine, -1.0)
-    return np.asarray(np.maximum(np.arccos(np.clip(cosine.max(axis=1), -1.0, 1.0)), SMALLEST_ANGLE))
+    largest = np.clip(cosine.max(axis=1), -1.0, 1.0)
+    return np.asarray(np.maximum(np.arccos(largest), SMALLEST_ANGLE))
 
 
 def adapt(V0: Floats, spread: Floats) -> Floats:
     """V_0 stretched by the range (m,) of the observed objectives, and brought back to length 1."""
     # Differs from [RVEA]: there the range is the population's; the authors of [SBP-BO] have both, this one did better.
     largest = spread.max()
-    V = V0 * np.maximum(spread / largest, SMALLEST_RANGE) if largest > 0.0 else V0
+    V = V0
+    if largest > 0.0:
+        V = V0 * np.maximum(spread / largest, SMALLEST_RANGE)
     return np.asarray(V / np.linalg.norm(V, axis=1, keepdims=True))

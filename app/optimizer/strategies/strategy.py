@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import numpy as np
+from numpy.random import Generator
 
 from app.optimizer.arrays import Floats
 from app.optimizer.models.fit_task import FitTask, fit_task
@@ -23,7 +23,7 @@ from app.optimizer.search.reference_vectors import Lattice
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    train: Callable[[Archive, int, np.random.Generator], TrainingSet] = two_members
+    train: Callable[[Archive, int, Generator], TrainingSet] = two_members
     penalty: Callable[[Floats, Floats, int], Floats] = search_bias_penalty
     fit: Callable[[FitTask], Kriging] = fit_task
     scaling: Scaling = "range"  # `paper`: raw means, as published; `range`: does not depend on the user's units
