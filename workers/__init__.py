@@ -1,1 +1,1 @@
-"""Ready-made simulation workers: the demo's simulators, synthetic problems and examples."""
+"""Ready-made simulation workers: the simulators of the demo, synthetic problems and examples."""

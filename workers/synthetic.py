@@ -1,4 +1,4 @@
-"""A test problem whose objectives take a declared time: DTLZ2 on the unit cube (Deb et al. 2002)."""
+"""DTLZ2 on the unit cube (Deb et al. 2002), with a chosen latency for each objective."""
 
 import os
 import time
@@ -7,19 +7,20 @@ from math import cos, pi, prod, sin
 
 from counterpoise.wire.work import Job
 
-M, LATENCIES = "DEMO_OBJECTIVES", "DEMO_LATENCIES_S"  # environment of a worker: how many, and how long each takes
+M, LATENCIES = "DEMO_OBJECTIVES", "DEMO_LATENCIES_S"  # in the environment: how many objectives, and their latencies
 
 
 def dtlz2(x: Mapping[str, float], job: Job) -> float:
-    """The job's objective, f1 to fm, after its time."""
+    """The job's objective, f1 to fm, after its latency."""
     number = int(job.objective.removeprefix("f")) - 1
-    time.sleep(float(os.environ[LATENCIES].split(",")[number]))
+    latencies = os.environ[LATENCIES].split(",")
+    time.sleep(float(latencies[number]))
     return value(list(x.values()), number, int(os.environ[M]))
 
 
 def value(x: list[float], number: int, m: int) -> float:
     """f_i = (1 + g) cos(x_1 π/2) … cos(x_{m-i} π/2) sin(x_{m-i+1} π/2), the sine left out for i = 1."""
-    g = sum((each - 0.5) ** 2 for each in x[m - 1 :])
-    angles = [each * pi / 2.0 for each in x[: m - 1 - number]]
-    last = sin(x[m - 1 - number] * pi / 2.0) if number else 1.0
-    return (1.0 + g) * prod(map(cos, angles)) * last
+    g = sum((x_k - 0.5) ** 2 for x_k in x[m - 1 :])
+    cosines = [cos(x_k * pi / 2.0) for x_k in x[: m - 1 - number]]
+    sine = sin(x[m - 1 - number] * pi / 2.0) if number else 1.0
+    return (1.0 + g) * prod(cosines) * sine

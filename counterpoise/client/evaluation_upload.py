@@ -90,5 +90,8 @@ def _with_faults(refusal: Refused, faults: Sequence[Fault]) -> Refused:
 
 
 def _total(parts: Sequence[Imported], dry_run: bool) -> Imported:
-    sums = {name: sum(getattr(part, name) for part in parts) for name in COUNTS}
+    sums = dict.fromkeys(COUNTS, 0)
+    for part in parts:
+        for name in COUNTS:
+            sums[name] += getattr(part, name)
     return Imported(**sums, dry_run=dry_run)

@@ -20,9 +20,9 @@ from counterpoise.wire.specification import parse_specification
 from tests.e2e.processes import COUNTERPOISE, children, environment, eventually
 from workers import synthetic
 from workers.demo import problems
-from workers.demo.question import Answer, Question
-from workers.demo.report import verdict
-from workers.demo.virtual import answer
+from workers.demo.report import conclusion
+from workers.demo.run_virtual_study import run as run_virtual_study
+from workers.demo.virtual_study import VirtualResult, VirtualStudy
 
 # Several processes that load numerical libraries: minutes, where a machine has other things to do.
 pytestmark = pytest.mark.timeout(900)
@@ -61,25 +61,26 @@ def evaluated(url: str) -> bool:
 
 
 def alive(family: list[psutil.Process]) -> list[psutil.Process]:
-    """A zombie has ended; nobody may have looked after it."""
-    return [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+    """Without zombies, which have ended."""
+    running = [process for process in family if process.is_running()]
+    return [process for process in running if process.status() != psutil.STATUS_ZOMBIE]
 
 
 def names(family: list[psutil.Process]) -> str:
-    return "\n".join(" ".join(one.cmdline()) for one in family)
+    return "\n".join(" ".join(process.cmdline()) for process in family)
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Two in the same folder: one that stays until it is ended, for people; then one for programs."""
+    """Two runs in the same folder: one with tables that stays until SIGTERM, then one with JSON."""
 
     folder: Path
-    shown: str
-    said: str
-    phase: str  # of the study, by the server that stayed
+    output: str
+    messages: str
+    phase: str  # of the study, from the server that stayed
     left: list[psutil.Process]  # after SIGTERM
     code: int
-    again: "subprocess.CompletedProcess[str]"
+    json_run: "subprocess.CompletedProcess[str]"
 
 
 @pytest.fixture(scope="module")
@@ -87,39 +88,41 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     folder = tmp_path_factory.mktemp("demo")
     command = [str(COUNTERPOISE), *SMALL, "--budget", "6", "--stay", "--out", "out"]
     with (
-        (folder / "shown").open("w") as shown,
+        (folder / "output").open("w") as output,
         subprocess.Popen(
-            command, cwd=folder, env=environment(), stdout=shown, stderr=subprocess.PIPE, text=True
+            command, cwd=folder, env=environment(), stdout=output, stderr=subprocess.PIPE, text=True
         ) as demo,
     ):
         assert demo.stderr is not None
-        said = [demo.stderr.readline()]
-        while said[-1] and "the server stays at" not in said[-1]:
-            said.append(demo.stderr.readline())
-        url = said[0].split()[1].rstrip(",")
+        messages = [demo.stderr.readline()]
+        while messages[-1] and "the server stays at" not in messages[-1]:
+            messages.append(demo.stderr.readline())
+        url = messages[0].split()[1].rstrip(",")
         phase = httpx.get(f"{url}/studies/dtlz2").json()["phase"]
         family = children(demo.pid)
         demo.terminate()
         code = demo.wait()
-    again = run(folder, *SMALL, "--budget", "6", "--json")
-    return Runs(folder, (folder / "shown").read_text(), "".join(said), phase, alive(family), code, again)
+    json_run = run(folder, *SMALL, "--budget", "6", "--json")
+    return Runs(folder, (folder / "output").read_text(), "".join(messages), phase, alive(family), code, json_run)
 
 
-def test_the_demo_stays_if_told_to_and_then_leaves_nothing(runs: Runs) -> None:
+def test_with_stay_the_server_runs_until_sigterm(runs: Runs) -> None:
     assert runs.phase == "finished"
     assert runs.left == []
     assert runs.code == 128 + signal.SIGTERM
 
 
 def test_the_demo_ends_by_itself_with_a_front(runs: Runs) -> None:
-    assert runs.again.returncode == 0, runs.again.stderr
-    report = json.loads(runs.again.stdout)
+    assert runs.json_run.returncode == 0, runs.json_run.stderr
+    report = json.loads(runs.json_run.stdout)
     assert (report["budget"], report["evaluated_full"]) == (6, 6)
     assert report["ratios"] == {"f1": 5.0, "f2": 1.0}
     f1, f2 = report["workers"]
     assert f2["jobs"] == 6
     assert f1["jobs"] > 6
-    assert all(0.0 < each["busy"] <= 1.0 and each["busy"] + each["idle"] == 1.0 for each in (f1, f2))
+    for worker in (f1, f2):
+        assert 0.0 < worker["busy"] <= 1.0
+        assert worker["busy"] + worker["idle"] == 1.0
     assert f2["job_s"] >= 0.05
     rows = list(csv.DictReader((runs.folder / "out" / "front.csv").read_text().splitlines()))
     assert [int(row["sample"]) for row in rows] == [item["sample"] for item in report["front"]]
@@ -129,13 +132,13 @@ def test_the_demo_ends_by_itself_with_a_front(runs: Runs) -> None:
     assert (runs.folder / "out" / "front.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_it_tells_what_happened_and_what_would_have(runs: Runs) -> None:
-    virtual = json.loads(runs.again.stdout)["virtual"]
-    assert virtual["everybody waits"]["jobs"] == [6, 6]
+def test_the_report_compares_with_a_synchronous_study(runs: Runs) -> None:
+    virtual = json.loads(runs.json_run.stdout)["virtual"]
+    assert virtual["synchronous"]["jobs"] == [6, 6]
     assert virtual["asynchronous"]["jobs"][0] > 6
-    for words in ("The front:", "f1 (cheap)", "f2 (slow)", "virtual: everybody waits", "had every worker waited"):
-        assert words in runs.shown
-    assert "6/6 full samples" in runs.said
+    for text in ("The front:", "f1 (cheap)", "f2 (slow)", "virtual: synchronous", "With this seed"):
+        assert text in runs.output
+    assert "6/6 full samples" in runs.messages
 
 
 def test_a_busy_port_is_one_sentence(tmp_path: Path) -> None:
@@ -148,7 +151,7 @@ def test_a_busy_port_is_one_sentence(tmp_path: Path) -> None:
     assert result.stderr.count("\n") == 1
 
 
-def test_ctrl_c_leaves_no_process_and_only_one_demo_works_in_a_folder(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_no_process_and_a_folder_has_one_demo(tmp_path: Path) -> None:
     with running(tmp_path, *LONG) as (process, family):
         started = names(family)
         assert all(f" {command} " in started for command in ("serve", "planner", "worker"))
@@ -161,7 +164,7 @@ def test_ctrl_c_leaves_no_process_and_only_one_demo_works_in_a_folder(tmp_path: 
 
 
 @pytest.mark.slow
-def test_killed_the_demo_takes_its_processes_along(tmp_path: Path) -> None:
+def test_a_killed_demo_leaves_no_process(tmp_path: Path) -> None:
     with running(tmp_path, *LONG) as (process, family):
         assert len(family) >= 5
         process.kill()
@@ -169,60 +172,61 @@ def test_killed_the_demo_takes_its_processes_along(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["--problem", "wign"], "there are wing, dtlz2"),
-        (["--latency", "1"], "take what they take"),
+        (["--latency", "1"], "evaluation times of their own"),
         (["--problem", "dtlz2", "--m", "3", "--latency", "1"], "once per objective"),
     ],
 )
-def test_wrong_usage_is_said(tmp_path: Path, arguments: list[str], says: str) -> None:
+def test_wrong_usage(tmp_path: Path, arguments: list[str], message: str) -> None:
     result = run(tmp_path, "demo", *arguments)
     assert result.returncode == 2
-    assert says in " ".join(result.stderr.replace("│", "").split())
+    assert message in " ".join(result.stderr.replace("│", "").split())
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("name", problems.PROBLEMS)
 @pytest.mark.parametrize("budget", [None, 3, 12])
-def test_every_budget_makes_a_valid_study(name: str, budget: int | None) -> None:
+def test_the_study_is_valid_for_every_budget(name: str, budget: int | None) -> None:
     study = parse_specification(problems.problem(name, 3, (), budget, seed=4).study)
     assert study.initial_count == {None: 43, 3: 2, 12: 8}[budget]
     assert (study.budget, study.seed) == (budget or 67, 4)
 
 
-def test_what_the_study_has_evaluated_is_not_evaluated_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_known_points_are_not_evaluated_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same seed begins with the same design, in the service and in virtual time."""
     problem = problems.problem("dtlz2", 2, (), 6, seed=3)
     evaluated: list[tuple[str, tuple[float, ...]]] = []
-    true = problems.DemoProblem.evaluate
+    original = problems.DemoProblem.evaluate
 
     def evaluate(self: Any, objective: str, x: dict[str, float]) -> float:
         evaluated.append((objective, tuple(x.values())))
-        return true(self, objective, x)
+        return original(self, objective, x)
 
     monkeypatch.setattr(problems.DemoProblem, "evaluate", evaluate)
-    question = Question(problem=problem, ratios=[1.0, 1.0], took_s=[0.1, 0.5], reference=[3.0, 3.0], known=[])
-    first = answer(question)
+    study = VirtualStudy(problem=problem, ratios=[1.0, 1.0], job_s=[0.1, 0.5], reference_point=[3.0, 3.0], known=[])
+    first = run_virtual_study(study)
     assert first.jobs == [6, 6]
     assert first.seconds == pytest.approx(6 * 0.5)
     assert len(evaluated) == 12
     points = [dict(zip(("x1", "x2", "x3"), x, strict=True)) for objective, x in evaluated if objective == "f1"]
     known = [(x, {"f1": problem.evaluate("f1", x)}) for x in points]
     evaluated.clear()
-    assert answer(question.model_copy(update={"known": known})) == first
+    assert run_virtual_study(study.model_copy(update={"known": known})) == first
     assert [objective for objective, _ in evaluated] == ["f2"] * 6
 
 
-def test_the_verdict_says_no_more_than_was_computed() -> None:
-    def study(*history: tuple[float, float]) -> Answer:
-        return Answer(seconds=10.0, hypervolume=history[-1][1], front=1, jobs=[], busy=[], history=list(history))
+def test_the_conclusion_follows_from_the_two_studies() -> None:
+    def study(*history: tuple[float, float]) -> VirtualResult:
+        _, last = history[-1]
+        return VirtualResult(seconds=10.0, hypervolume=last, front=1, jobs=[], busy=[], history=list(history))
 
-    better = verdict({"asynchronous": study((4.0, 1.0), (6.0, 2.1), (10.0, 2.2)), "waits": study((10.0, 2.0))})
+    better = conclusion({"asynchronous": study((4.0, 1.0), (6.0, 2.1), (10.0, 2.2)), "synchronous": study((10.0, 2.0))})
     assert "10.0% larger" in better
     assert "after 6 s of 10 s" in better
-    worse = verdict({"asynchronous": study((10.0, 1.0)), "waits": study((10.0, 2.0))})
+    worse = conclusion({"asynchronous": study((10.0, 1.0)), "synchronous": study((10.0, 2.0))})
     assert "50.0% smaller" in worse
     assert "after" not in worse
-    same = verdict({"asynchronous": study((10.0, 2.0)), "waits": study((10.0, 2.0))})
+    same = conclusion({"asynchronous": study((10.0, 2.0)), "synchronous": study((10.0, 2.0))})
     assert "the same" in same

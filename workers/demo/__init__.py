@@ -1,1 +1,1 @@
-"""The demo: server, planner and workers as separate processes on this machine, and what came of it."""
+"""The demo: server, planner and workers as separate processes on this machine, and a report of the result."""

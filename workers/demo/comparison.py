@@ -1,47 +1,53 @@
-"""The study twice more in virtual time: with its ratios, and with every worker waiting for the slowest."""
+"""The study twice more in virtual time: with its ratios, and with all workers waiting for the slowest."""
 
-import json
 import time
 
 from rich.console import Console
 
-from workers.demo.findings import Findings
-from workers.demo.processes import PYTHON, Crew, Process
-from workers.demo.question import Answer, Question
+from workers.demo.processes import PYTHON, DemoProcess, DemoProcesses
+from workers.demo.result import DemoResult
+from workers.demo.virtual_study import VirtualResult, VirtualStudy
 
-MODES = ("asynchronous", "everybody waits")
-LOOK_S = 0.2
+ASYNCHRONOUS, SYNCHRONOUS = "asynchronous", "synchronous"
+POLL_S = 0.2
 
 
-def compare(found: Findings, crew: Crew, console: Console) -> dict[str, Answer]:
-    """Side by side in two processes; points that the study has evaluated already are not evaluated again."""
-    known = [(dict(sample.x), sample.values) for sample in found.samples]
-    reference = found.study.hypervolume.reference_point if found.study.hypervolume else {}
-    measured = [each.ratio for each in found.study.objectives]
-    running = {}
-    for mode, ratios in zip(MODES, (measured, [1.0] * len(measured)), strict=True):
-        question = Question(
-            problem=found.problem,
-            ratios=ratios,
-            took_s=[max(each.job_s, 1e-6) for each in found.crew],
-            reference=[reference[name] for name in found.problem.objectives],
-            known=known,
-        )
-        name = mode.replace(" ", "-")
-        file = crew.folder / f"{name}.json"
-        file.write_text(question.model_dump_json())
-        running[mode] = crew.start(name, [*PYTHON, "-m", "workers.demo.virtual", str(file)])
+def compare(result: DemoResult, processes: DemoProcesses, console: Console) -> dict[str, VirtualResult]:
+    """Both modes, in parallel processes. Points that the study has evaluated are not evaluated again."""
+    measured = [objective.ratio for objective in result.study.objectives]
+    ratios = {ASYNCHRONOUS: measured, SYNCHRONOUS: [1.0] * len(measured)}
+    running = {mode: _start(_virtual_study(result, ratios[mode]), mode, processes) for mode in ratios}
     with console.status("") as status:
-        while any(process.running() for process in running.values()):
+        while any(process.is_running() for process in running.values()):
             done = ", ".join(f"{mode} {_samples(process)}" for mode, process in running.items())
-            status.update(f"the same study in virtual time, full samples of {found.study.budget}: {done}")
-            time.sleep(LOOK_S)
-    return {mode: Answer.model_validate(json.loads(_lines(process)[-1])) for mode, process in running.items()}
+            status.update(f"the same study in virtual time, full samples of {result.study.budget}: {done}")
+            time.sleep(POLL_S)
+    return {mode: VirtualResult.model_validate_json(_lines(process)[-1]) for mode, process in running.items()}
 
 
-def _samples(process: Process) -> str:
-    return next((line for line in reversed(_lines(process)) if line.isdigit()), "0")
+def _virtual_study(result: DemoResult, ratios: list[float]) -> VirtualStudy:
+    hypervolume = result.study.hypervolume
+    reference_point = hypervolume.reference_point if hypervolume else {}
+    return VirtualStudy(
+        problem=result.problem,
+        ratios=ratios,
+        job_s=[max(worker.job_s, 1e-6) for worker in result.workers],
+        reference_point=[reference_point[name] for name in result.problem.objectives],
+        known=[(dict(sample.x), sample.values) for sample in result.samples],
+    )
 
 
-def _lines(process: Process) -> list[str]:
+def _start(study: VirtualStudy, mode: str, processes: DemoProcesses) -> DemoProcess:
+    file = processes.folder / f"{mode}.json"
+    file.write_text(study.model_dump_json())
+    return processes.start(mode, [*PYTHON, "-m", "workers.demo.run_virtual_study", str(file)])
+
+
+def _samples(process: DemoProcess) -> str:
+    """The last number that it has printed."""
+    numbers = [line for line in _lines(process) if line.isdigit()]
+    return numbers[-1] if numbers else "0"
+
+
+def _lines(process: DemoProcess) -> list[str]:
     return process.log.read_text().splitlines()

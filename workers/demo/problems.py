@@ -1,4 +1,4 @@
-"""What the demo can optimise: the study, which function evaluates what, and the same values without a worker."""
+"""The problems of the demo: the study, the functions of its workers, and the same values without a worker."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,15 +11,16 @@ import yaml
 from workers import synthetic
 
 PROBLEMS = ("wing", "dtlz2")
-SEARCH = 24  # full samples beyond the initial design, unless a budget is given
+SEARCH_SAMPLES = 24  # full samples beyond the initial design, unless a budget is given
 CHEAP_S, SLOW_S = 0.1, 0.5
+WING_STUDY = Path(__file__).parents[1] / "wing" / "study.yaml"
 
 
 @dataclass(frozen=True, slots=True)
 class DemoProblem:
-    study: dict[str, Any]  # as one says it to POST /studies
-    functions: dict[str, str]  # objective -> module:function, as one says it to `counterpoise worker`
-    environment: dict[str, str] = field(default_factory=dict)  # that the functions read
+    study: dict[str, Any]  # the specification
+    functions: dict[str, str]  # objective -> module:function, for `counterpoise worker`
+    environment: dict[str, str] = field(default_factory=dict)  # of the workers
 
     @property
     def objectives(self) -> list[str]:
@@ -27,10 +28,11 @@ class DemoProblem:
 
     @property
     def units(self) -> dict[str, str]:
-        return {each["name"]: each["unit"] for each in self.study["objectives"] if "unit" in each}
+        with_unit = [objective for objective in self.study["objectives"] if "unit" in objective]
+        return {objective["name"]: objective["unit"] for objective in with_unit}
 
     def evaluate(self, objective: str, x: Mapping[str, float]) -> float:
-        """At once, whatever time a worker would pretend that it takes."""
+        """The value, without the latency of a synthetic objective."""
         if self.study["name"] == "wing":
             module, function = self.functions[objective].split(":")
             return float(getattr(import_module(module), function)(x))
@@ -38,26 +40,27 @@ class DemoProblem:
 
 
 def problem(name: str, m: int, latencies: Sequence[float], budget: int | None, seed: int) -> DemoProblem:
-    found = wing() if name == "wing" else dtlz2(m, latencies or [CHEAP_S] * (m - 1) + [SLOW_S])
-    usual = 11 * len(found.study["variables"]) - 1
-    budget = budget or usual + SEARCH
-    # Small budgets leave something for the search.
-    found.study.update(budget=budget, seed=seed, initial_samples=min(usual, max(2, budget * 2 // 3)))
-    return found
+    chosen = wing() if name == "wing" else dtlz2(m, latencies or [CHEAP_S] * (m - 1) + [SLOW_S])
+    default_initial = 11 * len(chosen.study["variables"]) - 1
+    budget = budget or default_initial + SEARCH_SAMPLES
+    initial_samples = min(default_initial, max(2, budget * 2 // 3))  # a small budget is not all initial design
+    chosen.study.update(budget=budget, seed=seed, initial_samples=initial_samples)
+    return chosen
 
 
 def wing() -> DemoProblem:
-    study = yaml.safe_load(Path(__file__).parents[1].joinpath("wing", "study.yaml").read_text())
+    study = yaml.safe_load(WING_STUDY.read_text())
     names = [objective["name"] for objective in study["objectives"]]
     return DemoProblem(study, {name: f"workers.wing.{name}:{name}" for name in names})
 
 
 def dtlz2(m: int, latencies: Sequence[float]) -> DemoProblem:
     names = [f"f{i + 1}" for i in range(m)]
+    times = zip(names, latencies, strict=True)
     study = {
         "name": "dtlz2",
         "variables": [{"name": f"x{k + 1}", "low": 0.0, "high": 1.0} for k in range(m + 1)],
-        "objectives": [{"name": name, "evaluation_time_s": took} for name, took in zip(names, latencies, strict=True)],
+        "objectives": [{"name": name, "evaluation_time_s": latency_s} for name, latency_s in times],
     }
     environment = {synthetic.M: str(m), synthetic.LATENCIES: ",".join(map(str, latencies))}
     return DemoProblem(study, dict.fromkeys(names, "workers.synthetic:dtlz2"), environment)

@@ -1,4 +1,4 @@
-"""Processes that do not outlive the demo, however it ends."""
+"""The processes of the demo, which end with it, however it ends."""
 
 import os
 import subprocess
@@ -11,34 +11,31 @@ from counterpoise.blas_threads import ONE_BLAS_THREAD
 from counterpoise.child_processes import Guardian
 
 GRACE_S = 10.0
-# -P: a user's own `app` or `workers` folder must not be taken for ours.
-PYTHON = (sys.executable, "-P")
+PYTHON = (sys.executable, "-P")  # -P: not the `app` or `workers` folder of a user
 COUNTERPOISE = (*PYTHON, "-c", "from counterpoise.cli import main; main()")
 
 
 class DemoFailed(Exception):
-    """Says what, and what to do; the code is that of the process whose end it was, if it was one's."""
+    """The message contains what to do; `code` is the exit code of the process that failed, if one did."""
 
-    def __init__(self, words: str, code: int = 1) -> None:
-        super().__init__(words)
+    def __init__(self, message: str, code: int = 1) -> None:
+        super().__init__(message)
         self.code = code
 
 
-class Process:
+class DemoProcess:
     def __init__(self, name: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
         self.name = name
         self.log = log
         self._process = process
 
-    def running(self) -> bool:
-        """False when it has ended well; if not well, DemoFailed."""
+    def is_running(self) -> bool:
+        """False if it has ended with exit code 0; raises DemoFailed for any other."""
         code = self._process.poll()
         if code:
-            lines = self.log.read_text(errors="replace").strip().splitlines() or ["no word"]
-            raise DemoFailed(
-                f"the {self.name} ended with {code}: {lines[-1].removeprefix('Error: ')} (all of it in {self.log})",
-                code,
-            )
+            lines = self.log.read_text(errors="replace").strip().splitlines() or ["no output"]
+            reason = lines[-1].removeprefix("Error: ")
+            raise DemoFailed(f"the {self.name} ended with exit code {code}: {reason} (its log: {self.log})", code)
         return code is None
 
     def stop(self) -> None:
@@ -53,48 +50,50 @@ class Process:
             self._process.wait()
 
 
-class Crew:
-    """Starts processes in one group of their own, which a terminal's Ctrl-C does not reach."""
+class DemoProcesses:
+    """All in one process group, which Ctrl-C in a terminal does not reach."""
 
     def __init__(self, folder: Path, group: int) -> None:
         self.folder = folder
         self._group = group
-        self._members: list[Process] = []
+        self._processes: list[DemoProcess] = []
 
-    def start(self, name: str, command: Sequence[str], **environment: str) -> Process:
-        """In the folder, with a log of its own there."""
+    def start(self, name: str, command: Sequence[str], **environment: str) -> DemoProcess:
+        """In the folder, which also gets the log."""
         log = self.folder / f"{name.replace(' ', '-')}.log"
-        own = {key: value for key, value in os.environ.items() if not key.startswith("COUNTERPOISE_")}
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith("COUNTERPOISE_")}
         with log.open("wb") as stream:
             process = subprocess.Popen(  # noqa: S603
                 command,
                 cwd=self.folder,
-                env={**own, **ONE_BLAS_THREAD, **environment},
+                env={**inherited, **ONE_BLAS_THREAD, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
                 process_group=self._group,
             )
-        self._members.append(Process(name, process, log))
-        return self._members[-1]
+        started = DemoProcess(name, process, log)
+        self._processes.append(started)
+        return started
 
     def check(self) -> None:
-        for member in self._members:
-            member.running()
+        """Raises DemoFailed if one of them has failed."""
+        for process in self._processes:
+            process.is_running()
 
     def wait(self) -> None:
-        for member in self._members:
-            member.wait()
+        for process in self._processes:
+            process.wait()
 
 
 @contextmanager
-def crew(folder: Path) -> Iterator[Crew]:
-    """When the block ends, all have ended."""
+def demo_processes(folder: Path) -> Iterator[DemoProcesses]:
+    """They have ended when the block has."""
     guardian = Guardian(GRACE_S)
-    members = Crew(folder, guardian.group)
+    processes = DemoProcesses(folder, guardian.group)
     try:
-        yield members
+        yield processes
     finally:
         guardian.end_gently()
-        members.wait()
+        processes.wait()
         guardian.close()

@@ -1,4 +1,4 @@
-"""A worker in one script: start as many of them as there are machines."""
+"""A worker in one script; start it on any number of machines."""
 
 from collections.abc import Mapping
 

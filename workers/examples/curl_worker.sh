@@ -1,5 +1,5 @@
 #!/bin/sh
-# A worker for the objective mass of the study beam, of curl, sed and awk.
+# A worker for the objective mass of the study beam, with curl, sed and awk.
 set -eu
 url=${COUNTERPOISE_URL:-http://127.0.0.1:8000}
 
@@ -20,7 +20,7 @@ while :; do
   id=$(number job)
   lease=$(echo "$job" | sed -n 's/.*"lease":"\([0-9a-f]*\)".*/\1/p')
 
-  # While a long simulation runs, say so every heartbeat_s seconds; here once is more than enough.
+  # A long simulation needs a heartbeat every heartbeat_s seconds; here one is more than enough.
   post /heartbeat "{\"leases\": [\"$lease\"]}" > /dev/null
 
   if value=$(awk "BEGIN { print 7850 * $(number width) * $(number height) }"); then

@@ -1,4 +1,4 @@
-"""A Dask cluster inside Slurm: asks for nodes while there is work, and gives them back."""
+"""A Dask cluster inside Slurm: requests nodes while there is work, and releases them."""
 
 import signal
 
@@ -8,11 +8,11 @@ if __name__ == "__main__":
     cluster = SLURMCluster(
         queue="compute",
         account="PROJECT",
-        cores=1,  # evaluations at a time in one Slurm job
-        job_cpu=16,  # cores that each of them gets
+        cores=1,  # parallel evaluations in one Slurm job
+        job_cpu=16,  # cores for each of them
         memory="32 GB",
         walltime="04:00:00",
-        worker_extra_args=["--lifetime", "235m", "--lifetime-stagger", "4m"],  # leave before Slurm ends the job
+        worker_extra_args=["--lifetime", "235m", "--lifetime-stagger", "4m"],  # end before Slurm ends the job
         scheduler_options={"port": 8786},
     )
     cluster.adapt(minimum_jobs=0, maximum_jobs=64)

@@ -1,6 +1,6 @@
-"""A UAV's wing box: three simulators whose costs differ by nature, in SI units.
+"""The wing box of a UAV: three simulators with very different evaluation costs, in SI units.
 
-`mass` is closed form (microseconds), `drag` a lifting line plus friction (milliseconds), `deflection` three-dimensional
-finite elements (of the order of a second). What they leave out: buckling, sweep, twist, and the wing's own weight as
-relief of the bending moment.
+`mass` is a closed formula (microseconds), `drag` a lifting line with friction (milliseconds), `deflection` finite
+elements in three dimensions (about a second). Neglected: buckling, sweep, twist, and the relief of the bending moment
+by the wing's own weight.
 """

@@ -1,7 +1,7 @@
-"""The tip's deflection at limit load: the box as a three-dimensional elastic body, clamped at the root.
+"""The deflection of the tip at limit load: the box as an elastic body in three dimensions, clamped at the root.
 
-Serendipity bricks with 2 x 2 x 2 integration points: linear bricks lock in walls as thin as these, quadratic ones with
-full integration still do a little on such a mesh. One brick through the wall.
+Serendipity bricks with 2 x 2 x 2 integration points: linear bricks lock in walls this thin, and so do, a little,
+quadratic ones with full integration. One brick through the wall.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,20 +35,22 @@ class Box:
 
     def section(self, y: Array) -> tuple[Array, Array]:
         """Outer width and depth at distances y from the root."""
-        (w0, h0), (w1, h1), s = self.root, self.tip, y / self.length
-        return w0 + (w1 - w0) * s, h0 + (h1 - h0) * s
+        (root_width, root_depth), (tip_width, tip_depth) = self.root, self.tip
+        s = y / self.length
+        return root_width + (tip_width - root_width) * s, root_depth + (tip_depth - root_depth) * s
 
 
 def deflection(x: Mapping[str, float]) -> float:
     """Of the tip, upwards, m."""
     wing = Wing.of(x)
-    a, lift = lift_shape(wing), LIMIT_LOAD_FACTOR * weight(x)
+    a = lift_shape(wing)
+    lift = LIMIT_LOAD_FACTOR * weight(x)
     box = Box(wing.half, wing.box(ROOT_CHORD), wing.box(wing.tip_chord), wing.skin_thickness)
     return tip_deflection(box, lambda y: lift_per_length(a, lift, wing.span, y))
 
 
 def tip_deflection(box: Box, load: Callable[[Array], Array], bricks: tuple[int, int, int] = BRICKS) -> float:
-    """Mean of the tip section under a load per length, which enters through the webs, as ribs would pass it on."""
+    """Mean over the tip section, under a load per length on the webs, as ribs would transfer it."""
     mesh = walls(box, bricks)
     element = ElementVector(ElementHexS2())
     everywhere = Basis(mesh, element, intorder=3)
@@ -66,32 +68,37 @@ def tip_deflection(box: Box, load: Callable[[Array], Array], bricks: tuple[int, 
 
     clamped = everywhere.get_dofs(lambda x: np.isclose(x[0], 0.0)).all()
     K, f, u, free = condense(stiffness.assemble(everywhere), lift.assemble(webs), D=clamped)
-    u[free] = splu(K.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}).solve(
-        f
-    )
+    symmetric = {"SymmetricMode": True}
+    factors = splu(K.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric)
+    u[free] = factors.solve(f)
     tip = everywhere.get_dofs(lambda x: np.isclose(x[0], box.length)).nodal["u^3"]
     return float(np.mean(u[tip]))
 
 
 def walls(box: Box, bricks: tuple[int, int, int] = BRICKS) -> MeshHex:
-    """Skins and webs as one layer of bricks around the hollow; y along the span, z forward, the third axis up."""
+    """Skins and webs as one layer of bricks around the hollow. Axes: along the span, forward, up."""
     along, across, up = bricks
 
-    def ring(count: int) -> Array:  # 0 to 1 inside, the walls before and behind
+    def ring(count: int) -> Array:  # 0 to 1 is the hollow, with a wall on either side
         return np.concatenate([[-1.0], np.linspace(0.0, 1.0, count + 1), [2.0]])
 
     solid = MeshHex.init_tensor(np.linspace(0.0, box.length, along + 1), ring(across), ring(up))
-    centre = solid.p[:, solid.t].mean(axis=1)
-    hollow = np.all((centre[1:] > 0.0) & (centre[1:] < 1.0), axis=0)
-    mesh = solid.restrict(np.flatnonzero(~hollow))
-    width, depth = box.section(mesh.p[0])
-    places = [mesh.p[0], _place(mesh.p[1], width, box.wall), _place(mesh.p[2], depth, box.wall)]
-    return MeshHex(np.vstack(places), mesh.t)
+    centre = solid.p[1:, solid.t].mean(axis=1)  # (2, bricks)
+    is_hollow = np.all((centre > 0.0) & (centre < 1.0), axis=0)
+    mesh = solid.restrict(np.flatnonzero(~is_hollow))
+    y = mesh.p[0]
+    width, depth = box.section(y)
+    forward = _position(mesh.p[1], width, box.wall)
+    upward = _position(mesh.p[2], depth, box.wall)
+    return MeshHex(np.vstack([y, forward, upward]), mesh.t)
 
 
-def _place(k: Array, size: Array, wall: float) -> Array:
+def _position(k: Array, size: Array, wall: float) -> Array:
+    """From ring coordinates to metres."""
     inner = (np.clip(k, 0.0, 1.0) - 0.5) * (size - 2.0 * wall)
-    return np.asarray(np.where(k < 0.0, -size / 2.0, np.where(k > 1.0, size / 2.0, inner)))
+    outer = np.sign(k - 0.5) * size / 2.0
+    is_outer = (k < 0.0) | (k > 1.0)
+    return np.asarray(np.where(is_outer, outer, inner))
 
 
 def _webs(box: Box, mesh: MeshHex) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Drag in level flight: induced by the lifting line, and friction of turbulent plates as thick as the sections."""
+"""Drag in level flight: induced drag of the lifting line, and friction of turbulent plates."""
 
 from collections.abc import Mapping
 
@@ -27,15 +27,17 @@ def chord(wing: Wing, y: Array) -> Array:
 
 
 def friction_drag(wing: Wing) -> float:
-    """Strips along the span, Gauss points: c_f of Prandtl and Schlichting, form factor of Hoerner, both sides."""
+    """Of both sides, N: c_f of Prandtl and Schlichting, form factor of Hoerner, Gauss points along the span."""
     points, weights = np.polynomial.legendre.leggauss(STRIPS)
-    c = chord(wing, wing.half * (points + 1.0) / 2.0)
+    y = wing.half * (points + 1.0) / 2.0
+    c = chord(wing, y)
     reynolds = AIR_DENSITY * SPEED * c / AIR_VISCOSITY
     friction = 0.455 / np.log10(reynolds) ** 2.58
-    per_length = 2.0 * friction * form_factor(wing.thickness_ratio) * c * DYNAMIC_PRESSURE
-    return float(2.0 * np.sum(weights * per_length) * wing.half / 2.0)
+    drag_per_length = 2.0 * friction * form_factor(wing.thickness_ratio) * c * DYNAMIC_PRESSURE
+    of_one_half = np.sum(weights * drag_per_length) * wing.half / 2.0
+    return float(2.0 * of_one_half)
 
 
 def form_factor(thickness_ratio: float) -> float:
-    """How much more a section drags than a plate of its chord."""
+    """The ratio of a section's drag to that of a plate with the same chord."""
     return 1.0 + 2.0 * thickness_ratio + 60.0 * thickness_ratio**4

@@ -1,13 +1,16 @@
-"""The wing that four variables describe, and what is the same for all of them."""
+"""The geometry of a wing, which has four variables, and the constants of all wings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 ROOT_CHORD = 0.4  # m
-BOX_WIDTH, BOX_DEPTH = 0.45, 0.9  # shares of the chord, and of the section's greatest thickness
-FUSELAGE_MASS = 20.0  # kg: everything but the wing
+BOX_WIDTH = 0.45  # of the chord
+BOX_DEPTH = 0.9  # of the section's greatest thickness
+FUSELAGE_MASS = 20.0  # kg: everything except the wing
 GRAVITY = 9.81  # m/s2
-SPEED, AIR_DENSITY, AIR_VISCOSITY = 25.0, 1.225, 1.81e-5  # m/s, kg/m3, Pa s: cruise at sea level
+SPEED = 25.0  # m/s: cruise at sea level
+AIR_DENSITY = 1.225  # kg/m3
+AIR_VISCOSITY = 1.81e-5  # Pa s
 DYNAMIC_PRESSURE = AIR_DENSITY * SPEED**2 / 2.0  # Pa
 LIMIT_LOAD_FACTOR = 3.8
 
@@ -37,5 +40,5 @@ class Wing:
         return ROOT_CHORD * self.taper
 
     def box(self, chord: float) -> tuple[float, float]:
-        """Outer width and depth of the box where the section has this chord, m."""
+        """Outer width and depth of the box at a section with this chord, m."""
         return BOX_WIDTH * chord, BOX_DEPTH * self.thickness_ratio * chord

@@ -1,9 +1,8 @@
-"""The demo's study once more in virtual time, its points really evaluated: `python -m workers.demo.virtual FILE`.
+"""Runs a study in virtual time, with real evaluations: `python -m workers.demo.run_virtual_study FILE`.
 
-Says on standard output how many full samples are complete, one number a line, and at last the report as JSON.
+Prints the number of complete full samples, one number per line, and finally the result as JSON.
 """
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,36 +19,37 @@ from app.simulation.pools import Pool
 from app.simulation.study import simulate
 from counterpoise.wire.specification import Specification
 from workers.demo.problems import DemoProblem
-from workers.demo.question import Answer, Question
+from workers.demo.virtual_study import VirtualResult, VirtualStudy
 
 
-def answer(question: Question) -> Answer:
-    spec = Specification.model_validate(question.problem.study)
-    problem = problem_of(spec, question.ratios)
+def run(study: VirtualStudy) -> VirtualResult:
+    spec = Specification.model_validate(study.problem.study)
+    problem = problem_of(spec, study.ratios)
     names = [variable.name for variable in spec.variables]
-    values = Values(question.problem, question.known)
+    values = KnownValues(study.problem, study.known)
 
     def evaluate(u: Floats, j: int) -> float:
-        x = dict(zip(names, decode(problem.variables, u[None])[0].tolist(), strict=True))
-        return values.of(spec.objectives[j].name, x)
+        point = decode(problem.variables, u[None])[0].tolist()
+        x = dict(zip(names, point, strict=True))
+        return values.evaluate(spec.objectives[j].name, x)
 
     def score(F: Floats) -> float:
         print(len(F), flush=True)  # noqa: T201
-        found = hypervolume(F, question.reference)
-        return found["value"] if found else 0.0
+        volume = hypervolume(F, study.reference_point)
+        return volume["value"] if volume else 0.0
 
     report = simulate(
         problem,
         evaluate,
         score,
-        tuple(Pool(took) for took in question.took_s),
+        tuple(Pool(seconds) for seconds in study.job_s),
         strategy_of(spec),
         spec.seed or 0,
         n=spec.initial_count,
         budget=spec.budget,
         batch=spec.batch_size,
     )
-    return Answer(
+    return VirtualResult(
         seconds=report.makespan,
         hypervolume=report.score,
         front=int(moocore.is_nondominated(report.values, keep_weakly=True).sum()),
@@ -59,18 +59,18 @@ def answer(question: Question) -> Answer:
     )
 
 
-class Values:
-    """The study's own values where it has them, else computed."""
+class KnownValues:
+    """Evaluates only points without a known value."""
 
     def __init__(self, problem: DemoProblem, known: list[tuple[dict[str, float], dict[str, float]]]) -> None:
         self._problem = problem
         self._known = {tuple(x.values()): values for x, values in known}
 
-    def of(self, objective: str, x: Mapping[str, Any]) -> float:
-        found = self._known.get(tuple(x.values()), {}).get(objective)
-        return self._problem.evaluate(objective, x) if found is None else found
+    def evaluate(self, objective: str, x: Mapping[str, Any]) -> float:
+        known = self._known.get(tuple(x.values()), {})
+        return known[objective] if objective in known else self._problem.evaluate(objective, x)
 
 
 if __name__ == "__main__":
-    question = Question.model_validate_json(Path(sys.argv[1]).read_text())
-    print(json.dumps(answer(question).model_dump()))  # noqa: T201
+    study = VirtualStudy.model_validate_json(Path(sys.argv[1]).read_text())
+    print(run(study).model_dump_json())  # noqa: T201
