@@ -1,7 +1,7 @@
 """Settings from the environment (prefix COUNTERPOISE_), read once and frozen."""
 
 from ipaddress import ip_address
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
@@ -10,11 +10,13 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from app.errors import SettingsInvalid
 
 PREFIX = "COUNTERPOISE_"
+SHORTEST_TOKEN = 16
+POSTGRESQL_SCHEMES = ("postgresql://", "postgres://", "postgresql+psycopg://")
 Tokens = Annotated[tuple[SecretStr, ...], NoDecode]
 
 
 class Settings(BaseSettings):
-    """What an operator may choose; each field is documented in docs/operations.md."""
+    """What an operator can set; each field is documented in docs/operations.md."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
 
@@ -34,27 +36,32 @@ class Settings(BaseSettings):
     @field_validator("worker_tokens", "read_tokens", "admin_tokens", mode="before")
     @classmethod
     def _split_tokens(cls, value: object) -> object:
-        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        tokens = [token.strip() for token in value.split(",")]
+        return tuple(token for token in tokens if token)
 
     @field_validator("worker_tokens", "read_tokens", "admin_tokens")
     @classmethod
-    def _long_enough(cls, tokens: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
-        if any(len(token.get_secret_value()) < 16 for token in tokens):
-            raise ValueError("a token needs at least 16 characters (make one with: openssl rand -hex 24)")
+    def _check_length(cls, tokens: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        if any(len(token) < SHORTEST_TOKEN for token in tokens):
+            raise ValueError(
+                f"a token needs at least {SHORTEST_TOKEN} characters (make one with: openssl rand -hex 24)"
+            )
         return tokens
 
     @field_validator("database_url")
     @classmethod
-    def _known_database(cls, url: str) -> str:
-        if url.startswith("sqlite:///") and url != "sqlite:///" and ":memory:" not in url and "?" not in url:
+    def _check_database_url(cls, url: str) -> str:
+        if _is_sqlite_file(url):
             return url
-        for scheme in ("postgresql://", "postgres://", "postgresql+psycopg://"):
+        for scheme in POSTGRESQL_SCHEMES:
             if url.startswith(scheme):
-                return _postgresql(url.removeprefix(scheme))
+                return _postgresql_url(url.removeprefix(scheme))
         raise ValueError("it must be sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE")
 
     @model_validator(mode="after")
-    def _heartbeat_inside_lease(self) -> "Settings":
+    def _check_heartbeat(self) -> "Settings":
         if self.heartbeat_s > self.lease_s / 2:
             raise ValueError(
                 f"{PREFIX}HEARTBEAT_S ({self.heartbeat_s:g}) must be at most half of "
@@ -63,14 +70,17 @@ class Settings(BaseSettings):
         return self
 
     @property
+    def tokens(self) -> tuple[SecretStr, ...]:
+        return (*self.worker_tokens, *self.read_tokens, *self.admin_tokens)
+
+    @property
     def has_tokens(self) -> bool:
-        return bool(self.worker_tokens or self.read_tokens or self.admin_tokens)
+        return bool(self.tokens)
 
     @property
     def has_public_tokens(self) -> bool:
-        """Those of docker-compose.yml, for trying it out: everybody can read them there."""
-        tokens = (*self.worker_tokens, *self.read_tokens, *self.admin_tokens)
-        return any(token.get_secret_value().startswith("demo-") for token in tokens)
+        """Whether there are tokens of docker-compose.yml, which are published."""
+        return any(token.get_secret_value().startswith("demo-") for token in self.tokens)
 
     @property
     def on_loopback(self) -> bool:
@@ -80,34 +90,40 @@ class Settings(BaseSettings):
             return False
 
 
-def _postgresql(rest: str) -> str:
+def _is_sqlite_file(url: str) -> bool:
+    file = url.removeprefix("sqlite:///")
+    return file not in ("", url) and ":memory:" not in file and "?" not in file
+
+
+def _postgresql_url(rest: str) -> str:
     authority, _, query = rest.partition("?")
     if "password=" in query:
         raise ValueError("the password goes before the host, as in postgresql://USER:PASSWORD@HOST/DATABASE")
     if authority.partition("/")[0].count("@") > 1:
-        raise ValueError("a password that contains @ must have it written as %40")
+        raise ValueError("an @ in a password must be written as %40")
     try:
-        urlsplit(f"postgresql://{rest}").port  # noqa: B018  (reading it checks it)
+        urlsplit(f"postgresql://{rest}").port  # noqa: B018  (checked when it is read)
     except ValueError:
         raise ValueError("the port is not a number") from None
     return f"postgresql+psycopg://{rest}"
 
 
-def load_settings(**overrides: object) -> Settings:
-    """Read the environment; options of the command line (not None) come before it."""
+def load_settings(**overrides: Any) -> Settings:
+    """Read the environment; options of the command line, unless None, override it."""
+    given = {name: value for name, value in overrides.items() if value is not None}
     try:
-        return Settings(**{name: value for name, value in overrides.items() if value is not None})  # type: ignore[arg-type]
+        return Settings(**given)
     except ValidationError as error:
-        raise SettingsInvalid("; ".join(_sentence(fault) for fault in error.errors())) from None
+        messages = [_message(fault) for fault in error.errors()]
+        raise SettingsInvalid("; ".join(messages)) from None
 
 
-def _sentence(fault: object) -> str:
-    assert isinstance(fault, dict)  # noqa: S101
+def _message(fault: Any) -> str:
     message = str(fault["msg"]).removeprefix("Value error, ")
     if not fault["loc"]:
         return message
     name = PREFIX + str(fault["loc"][0]).upper()
-    # Secrets and URLs with passwords must not reach a terminal or a log.
-    secret = "TOKENS" in name or "DATABASE" in name
-    given = "" if secret else f" = {fault['input']!r}"
-    return f"{name}{given} is not usable: {message}"
+    # Tokens and URLs with passwords must not reach a terminal or a log.
+    is_secret = "TOKENS" in name or "DATABASE" in name
+    value = "" if is_secret else f" = {fault['input']!r}"
+    return f"{name}{value} is not usable: {message}"

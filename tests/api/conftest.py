@@ -1,4 +1,4 @@
-"""An application on either database, without a planner: tests plan when they want to."""
+"""An application on either database, without a planner: tests execute steps themselves."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,9 @@
-"""Who may do what: one table of all routes."""
+"""Authorisation: one table of all routes."""
 
+import itertools
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from typing import NamedTuple
 
 import pytest
 from fastapi import FastAPI
@@ -16,43 +18,54 @@ from app.store.database import Database
 from tests.api.wing import LOCAL, NEVER_ISSUED, SPEC, Wing, check_problem
 from tests.reliability.untouched import untouched
 
-TOKENS = {role: f"{role}-token-{'x' * 16}" for role in ("worker", "read", "admin")}
-EVERYBODY, WORKERS, READERS, BOTH, ADMINS = "", "worker", "read", "worker read", "nobody else"
+ROLES = ("worker", "read", "admin")
+TOKENS = {role: f"{role}-token-{'x' * 16}" for role in ROLES}
 ASK = {"worker": "w", "studies": ["*"], "objectives": ["*"]}
-# Method and route: who may besides admin, a body, what the server answers to those who may.
-TABLE: dict[tuple[str, str], tuple[str, object, int]] = {
-    ("GET", "/healthz"): (EVERYBODY, None, 200),
-    ("GET", "/readyz"): (EVERYBODY, None, 200),
-    ("GET", "/docs"): (EVERYBODY, None, 200),
-    ("GET", "/docs/oauth2-redirect"): (EVERYBODY, None, 200),
-    ("GET", "/redoc"): (EVERYBODY, None, 200),
-    ("GET", "/openapi.json"): (EVERYBODY, None, 200),
-    ("POST", "/ask"): (WORKERS, ASK, 200),
-    ("POST", "/tell"): (WORKERS, {"job": 1, "lease": NEVER_ISSUED, "value": 1.0}, 404),
-    ("POST", "/heartbeat"): (WORKERS, {"leases": [NEVER_ISSUED]}, 200),
-    ("POST", "/release"): (WORKERS, {"leases": [NEVER_ISSUED]}, 200),
-    ("GET", "/workers"): (READERS, None, 200),
-    ("GET", "/jobs/{job}"): (READERS, None, 200),
-    ("POST", "/workers/drain"): (ADMINS, {"worker": "nobody"}, 404),
-    ("POST", "/workers/undrain"): (ADMINS, {"worker": "nobody"}, 404),
-    ("POST", "/studies"): (ADMINS, SPEC, 200),
-    ("GET", "/studies"): (READERS, None, 200),
-    ("GET", "/studies/{name}"): (BOTH, None, 200),
-    ("DELETE", "/studies/{name}"): (ADMINS, None, 204),
-    ("GET", "/studies/{name}/samples"): (READERS, None, 200),
-    ("GET", "/studies/{name}/jobs"): (READERS, None, 200),
-    ("GET", "/studies/{name}/steps"): (READERS, None, 200),
-    ("GET", "/studies/{name}/front"): (READERS, None, 200),
-    ("GET", "/studies/{name}/export/{what}"): (READERS, None, 200),
-    ("POST", "/studies/{name}/import"): (ADMINS, [], 200),
-    ("GET", "/studies/{name}/events"): (READERS, None, 200),
-    ("GET", "/events"): (READERS, None, 200),
-    ("GET", "/metrics"): (READERS, None, 200),
-    ("POST", "/studies/{name}/pause"): (ADMINS, None, 200),
-    ("POST", "/studies/{name}/resume"): (ADMINS, None, 200),
-    ("POST", "/studies/{name}/stop"): (ADMINS, None, 200),
-    ("POST", "/studies/{name}/extend"): (ADMINS, {"budget": 10}, 200),
-    ("POST", "/studies/{name}/retry"): (ADMINS, None, 200),
+
+
+class Access(NamedTuple):
+    """Which roles a route admits besides admin (None: it needs no token), a body, and the status that it returns."""
+
+    roles: tuple[str, ...] | None
+    body: object
+    status: int
+
+
+OPEN, WORKERS, READERS, BOTH, ADMINS = None, ("worker",), ("read",), ("worker", "read"), ()
+RouteKey = tuple[str, str]  # method and path
+TABLE: dict[RouteKey, Access] = {
+    ("GET", "/healthz"): Access(OPEN, None, 200),
+    ("GET", "/readyz"): Access(OPEN, None, 200),
+    ("GET", "/docs"): Access(OPEN, None, 200),
+    ("GET", "/docs/oauth2-redirect"): Access(OPEN, None, 200),
+    ("GET", "/redoc"): Access(OPEN, None, 200),
+    ("GET", "/openapi.json"): Access(OPEN, None, 200),
+    ("POST", "/ask"): Access(WORKERS, ASK, 200),
+    ("POST", "/tell"): Access(WORKERS, {"job": 1, "lease": NEVER_ISSUED, "value": 1.0}, 404),
+    ("POST", "/heartbeat"): Access(WORKERS, {"leases": [NEVER_ISSUED]}, 200),
+    ("POST", "/release"): Access(WORKERS, {"leases": [NEVER_ISSUED]}, 200),
+    ("GET", "/workers"): Access(READERS, None, 200),
+    ("GET", "/jobs/{job}"): Access(READERS, None, 200),
+    ("POST", "/workers/drain"): Access(ADMINS, {"worker": "unknown"}, 404),
+    ("POST", "/workers/undrain"): Access(ADMINS, {"worker": "unknown"}, 404),
+    ("POST", "/studies"): Access(ADMINS, SPEC, 200),
+    ("GET", "/studies"): Access(READERS, None, 200),
+    ("GET", "/studies/{name}"): Access(BOTH, None, 200),
+    ("DELETE", "/studies/{name}"): Access(ADMINS, None, 204),
+    ("GET", "/studies/{name}/samples"): Access(READERS, None, 200),
+    ("GET", "/studies/{name}/jobs"): Access(READERS, None, 200),
+    ("GET", "/studies/{name}/steps"): Access(READERS, None, 200),
+    ("GET", "/studies/{name}/front"): Access(READERS, None, 200),
+    ("GET", "/studies/{name}/export/{what}"): Access(READERS, None, 200),
+    ("POST", "/studies/{name}/import"): Access(ADMINS, [], 200),
+    ("GET", "/studies/{name}/events"): Access(READERS, None, 200),
+    ("GET", "/events"): Access(READERS, None, 200),
+    ("GET", "/metrics"): Access(READERS, None, 200),
+    ("POST", "/studies/{name}/pause"): Access(ADMINS, None, 200),
+    ("POST", "/studies/{name}/resume"): Access(ADMINS, None, 200),
+    ("POST", "/studies/{name}/stop"): Access(ADMINS, None, 200),
+    ("POST", "/studies/{name}/extend"): Access(ADMINS, {"budget": 10}, 200),
+    ("POST", "/studies/{name}/retry"): Access(ADMINS, None, 200),
 }
 
 
@@ -70,72 +83,84 @@ def client(app: FastAPI) -> Iterator[TestClient]:
 
 @pytest.fixture
 def guarded(client: TestClient, database: Database) -> TestClient:
+    """A server with tokens and a study."""
     assert call(client, ("POST", "/studies"), TOKENS["admin"]).status_code == 201
     Wing(client, database).plan()
     return client
 
 
-def call(client: TestClient, route: tuple[str, str], token: str | None, scheme: str = "Bearer") -> Response:
+def call(client: TestClient, route: RouteKey, token: str | None, scheme: str = "Bearer") -> Response:
     method, path = route
     headers = {} if token is None else {"Authorization": f"{scheme} {token}"}
-    query = {"follow": "false"} if path.endswith("/events") else None  # else they do not end
-    filled = path.format(name="wing", what="samples", job=1)
-    return client.request(method, filled, json=TABLE[route][1], headers=headers, params=query)
+    query = {"follow": "false"} if path.endswith("/events") else None  # otherwise the stream does not end
+    url = path.format(name="wing", what="samples", job=1)
+    return client.request(method, url, json=TABLE[route].body, headers=headers, params=query)
 
 
 def test_every_route_is_in_the_table(app: FastAPI) -> None:
-    assert set(routes(app.routes)) == set(TABLE)
+    assert set(routes_of(app.routes)) == set(TABLE)
 
 
-def routes(found: Iterable[object]) -> Iterator[tuple[str, str]]:
-    """Documented or not."""
-    for route in found:
+def routes_of(routes: Iterable[object]) -> Iterator[RouteKey]:
+    """All routes, documented or not."""
+    for route in routes:
         if isinstance(route, Route | APIRoute):
-            yield from ((method, route.path) for method in route.methods or () if method != "HEAD")
-        else:  # an included router; what is neither fails here
-            yield from routes(route.original_router.routes)  # type: ignore[attr-defined]
+            for method in route.methods or ():
+                if method != "HEAD":
+                    yield method, route.path
+        else:  # an included router; anything else fails here
+            yield from routes_of(route.original_router.routes)  # type: ignore[attr-defined]
 
 
-def test_without_a_token_or_with_a_wrong_one_only_open_routes_answer(guarded: TestClient, database: Database) -> None:
-    almost = TOKENS["admin"][:-1]
-    for token, scheme in ((None, ""), ("wrong" * 5, "Bearer"), (almost, "Bearer"), (TOKENS["admin"], "Basic")):
-        with untouched(database):
-            for route, (who, _, status) in TABLE.items():
-                answer = call(guarded, route, token, scheme)
-                if who == EVERYBODY:
-                    assert answer.status_code == status, (route, token)
-                    continue
-                check_problem(answer, 401, "token-missing")
-                assert answer.headers["www-authenticate"] == "Bearer"
-                assert not any(secret in answer.text for secret in (*TOKENS.values(), "wrong", almost))
+INVALID: list[tuple[str | None, str]] = [  # token and scheme
+    (None, ""),
+    ("wrong" * 5, "Bearer"),
+    (TOKENS["admin"][:-1], "Bearer"),
+    (TOKENS["admin"], "Basic"),
+]
+
+
+def test_without_a_valid_token_only_open_routes_respond(guarded: TestClient, database: Database) -> None:
+    secrets = [*TOKENS.values(), *(token for token, _ in INVALID if token)]
+    with untouched(database):
+        for (token, scheme), route in itertools.product(INVALID, TABLE):
+            response = call(guarded, route, token, scheme)
+            if TABLE[route].roles is OPEN:
+                assert response.status_code == TABLE[route].status, route
+                continue
+            check_problem(response, 401, "token-missing")
+            assert response.headers["www-authenticate"] == "Bearer"
+            assert not any(secret in response.text for secret in secrets)
 
 
 @pytest.mark.parametrize("role", ["worker", "read"])
-def test_a_role_may_do_what_the_table_says_and_no_more(guarded: TestClient, database: Database, role: str) -> None:
-    own = [route for route, (who, _, _) in TABLE.items() if who == EVERYBODY or role in who.split()]
+def test_a_role_is_admitted_where_the_table_lists_it_and_nowhere_else(
+    guarded: TestClient, database: Database, role: str
+) -> None:
+    admitted = [route for route, access in TABLE.items() if access.roles is OPEN or role in access.roles]
     with untouched(database):
-        for route in (other for other in TABLE if other not in own):
-            answer = call(guarded, route, TOKENS[role])
-            detail = check_problem(answer, 403, "role-insufficient")["detail"]
-            assert f"a {role} token may not do this; it needs a token of role" in detail
-            assert TOKENS[role] not in answer.text
-    with nullcontext() if role == "worker" else untouched(database):  # who may only read changes nothing at all
-        for route in own:
-            answer = call(guarded, route, TOKENS[role])
-            assert answer.status_code == TABLE[route][2], (route, answer.text)
+        for route in TABLE.keys() - admitted:
+            response = call(guarded, route, TOKENS[role])
+            check_problem(response, 403, "role-insufficient")
+            assert TOKENS[role] not in response.text
+    with nullcontext() if role == "worker" else untouched(database):  # a read token changes nothing at all
+        for route in admitted:
+            response = call(guarded, route, TOKENS[role])
+            assert response.status_code == TABLE[route].status, (route, response.text)
 
 
-def test_an_admin_may_do_everything(guarded: TestClient) -> None:
-    for route, (_, _, status) in sorted(TABLE.items(), key=lambda item: item[0][0] == "DELETE"):
-        if route != ("DELETE", "/studies/{name}"):
-            assert call(guarded, route, TOKENS["admin"]).status_code == status, route
-    force = {"force": "true"}  # the ask above holds a job
+def test_admin_is_admitted_everywhere(guarded: TestClient) -> None:
+    deletion = ("DELETE", "/studies/{name}")
+    for route, access in TABLE.items():
+        if route != deletion:
+            assert call(guarded, route, TOKENS["admin"]).status_code == access.status, route
     headers = {"Authorization": f"Bearer {TOKENS['admin']}"}
-    assert guarded.delete("/studies/wing", params=force, headers=headers).status_code == 204
+    # Forced: the ask above holds a job.
+    assert guarded.delete("/studies/wing", params={"force": "true"}, headers=headers).status_code == 204
 
 
-def test_access_is_decided_before_the_body_is_judged(guarded: TestClient, database: Database) -> None:
-    """Who may not speak learns nothing about what would be said right, nor about what is there."""
+def test_access_is_decided_before_the_body_is_validated(guarded: TestClient, database: Database) -> None:
+    """A client without access learns nothing about valid bodies or existing studies."""
     with untouched(database):
         for path in ("/ask", "/tell", "/heartbeat", "/studies", "/studies/wing/extend", "/studies/nothing/extend"):
             check_problem(guarded.post(path, json={"nonsense": 1}), 401, "token-missing")
@@ -143,14 +168,40 @@ def test_access_is_decided_before_the_body_is_judged(guarded: TestClient, databa
         check_problem(guarded.get("/studies/nothing/jobs", headers=headers), 403, "role-insufficient")
 
 
-def test_several_tokens_of_a_role_are_all_known(database_url: str) -> None:
+def test_a_role_can_have_several_tokens(database_url: str) -> None:
     settings = load_settings(database_url=database_url, read_tokens=f"{'a' * 20}, {'b' * 20}")
     with TestClient(create_app(settings), LOCAL) as client:
         for token in ("a" * 20, "b" * 20):
             assert client.get("/studies", headers={"Authorization": f"bearer {token}"}).status_code == 200
-        check_problem(client.get("/studies", headers=[(b"Authorization", "Bearer ä".encode())]), 401, "token-missing")
+        not_ascii = [(b"Authorization", "Bearer ä".encode())]
+        check_problem(client.get("/studies", headers=not_ascii), 401, "token-missing")
 
 
-def test_with_tokens_any_page_that_knows_one_may(guarded: TestClient) -> None:
+def test_with_tokens_pages_of_other_origins_are_admitted(guarded: TestClient) -> None:
     headers = {"Origin": "https://dashboard.example", "Authorization": f"Bearer {TOKENS['read']}"}
     assert guarded.get("/studies", headers=headers).status_code == 200
+
+
+@pytest.fixture
+def open_wing(database_url: str, database: Database) -> Iterator[Wing]:
+    """A study on a server without tokens."""
+    with TestClient(create_app(load_settings(database_url=database_url)), LOCAL) as client:
+        assert client.post("/studies", json=SPEC).status_code == 201
+        yield Wing(client, database)
+
+
+def test_without_tokens_pages_of_other_origins_are_refused(open_wing: Wing) -> None:
+    for header, value in (
+        ("Origin", "https://evil.example"),
+        ("Origin", "null"),
+        ("Origin", "http://127.0.0.1.evil.example"),
+        ("Host", "evil.example:8000"),
+        ("Host", "[nonsense"),
+    ):
+        for method, path in (("POST", "/studies/wing/stop"), ("GET", "/studies/wing")):
+            response = open_wing.client.request(method, path, headers={header: value})
+            problem = check_problem(response, 403, "page-foreign")
+            assert value in problem["detail"]
+    for header, value in (("Origin", "http://localhost:3000"), ("Host", "localhost"), ("Host", "[::1]:8000")):
+        response = open_wing.client.get("/studies/wing", headers={header: value})
+        assert response.json()["phase"] == "initial"

@@ -1,56 +1,73 @@
-"""The links of the OpenAPI document, followed as a client does that is made from it."""
+"""The links of the OpenAPI document, followed as a generated client does."""
 
 from functools import reduce
 from typing import Any
 
 from tests.api.wing import SPEC, Wing
 
+EXPRESSION = "$response.body#/"
 
-def links(wing: Wing, path: str, status: str) -> dict[str, dict[str, Any]]:
-    """By the path of the operation that they lead to, with its method."""
+
+def operations(wing: Wing) -> dict[str, dict[str, Any]]:
+    """By method and path."""
     paths = wing.client.get("/openapi.json").json()["paths"]
-    targets = {paths[one][method]["operationId"]: f"{method} {one}" for one in paths for method in paths[one]}
-    found = paths[path]["post"]["responses"][status]["links"].values()
-    return {targets[link["operationId"]]: link for link in found}
+    by_name = {}
+    for path, methods in paths.items():
+        for method, operation in methods.items():
+            by_name[f"{method} {path}"] = operation
+    return by_name
 
 
-def filled(said: Any, answer: Any) -> Any:
-    """With what the expressions stand for."""
-    if isinstance(said, dict):
-        return {key: filled(value, answer) for key, value in said.items()}
-    if isinstance(said, list):
-        return [filled(value, answer) for value in said]
-    assert said.startswith("$response.body#/")
-    keys = said.removeprefix("$response.body#/").split("/")
-    return reduce(lambda value, key: value[int(key) if key.isdecimal() else key], keys, answer)
+def links_of(wing: Wing, operation: str, status: str) -> dict[str, dict[str, Any]]:
+    """By the method and path of the operation that a link leads to."""
+    known = operations(wing)
+    names = {target["operationId"]: name for name, target in known.items()}
+    links = known[operation]["responses"][status]["links"]
+    return {names[link["operationId"]]: link for link in links.values()}
 
 
-def test_an_ask_leads_to_all_that_is_said_about_its_job(wing: Wing) -> None:
-    found = links(wing, "/ask", "200")
-    assert found.keys() == {"post /tell", "post /heartbeat", "post /release", "get /jobs/{job}"}
+def resolve(value: Any, body: Any) -> Any:
+    """Replace all expressions by the values of a response."""
+    if isinstance(value, dict):
+        return {key: resolve(part, body) for key, part in value.items()}
+    if isinstance(value, list):
+        return [resolve(part, body) for part in value]
+    assert value.startswith(EXPRESSION)
+    return reduce(step_into, value.removeprefix(EXPRESSION).split("/"), body)
+
+
+def step_into(value: Any, key: str) -> Any:
+    return value[int(key)] if key.isdecimal() else value[key]
+
+
+def test_an_ask_links_to_the_requests_about_its_job(wing: Wing) -> None:
+    links = links_of(wing, "post /ask", "200")
+    assert links.keys() == {"post /tell", "post /heartbeat", "post /release", "get /jobs/{job}"}
 
     def follow(path: str, asked: Any, **more: Any) -> Any:
-        answer = wing.client.post(path, json={**filled(found[f"post {path}"]["requestBody"], asked), **more})
-        assert answer.status_code == 200, answer.text
-        return answer.json()
+        body = resolve(links[f"post {path}"]["requestBody"], asked)
+        response = wing.client.post(path, json={**body, **more})
+        assert response.status_code == 200, response.text
+        return response.json()
 
     first = wing.ask("mass")
     assert follow("/heartbeat", first)["leases"][0]["expires_at"]
     assert follow("/tell", first, value=1.5)["state"] == "done"
     second = wing.ask("mass")
     assert follow("/release", second)["released"] == [second["jobs"][0]["lease"]]
-    job = filled(found["get /jobs/{job}"]["parameters"], second)
-    assert wing.client.get(f"/jobs/{job['job']}").json()["job"] == second["jobs"][0]["job"]
+    parameters = resolve(links["get /jobs/{job}"]["parameters"], second)
+    story = wing.client.get(f"/jobs/{parameters['job']}").json()
+    assert story["job"] == second["jobs"][0]["job"]
 
 
-def test_a_created_study_leads_to_all_its_routes(wing: Wing) -> None:
-    paths = wing.client.get("/openapi.json").json()["paths"]
-    below = {f"{method} {path}" for path in paths if path.startswith("/studies/{name}") for method in paths[path]}
-    for status, name in ((201, "other"), (200, "wing")):
-        answer = wing.client.post("/studies", json={**SPEC, "name": name})
-        assert answer.status_code == status
-        found = links(wing, "/studies", str(status))
-        assert found.keys() == below | {"post /ask"}
-        said = [filled(link.get("parameters"), answer.json()) for to, link in found.items() if to != "post /ask"]
-        assert said == [{"name": name}] * len(below)
-        assert filled(found["post /ask"]["requestBody"], answer.json()) == {"studies": [name]}
+def test_the_creation_of_a_study_links_to_all_requests_about_it(wing: Wing) -> None:
+    about_study = {name for name in operations(wing) if " /studies/{name}" in name}
+    for status, study in ((201, "other"), (200, "wing")):
+        response = wing.client.post("/studies", json={**SPEC, "name": study})
+        assert response.status_code == status
+        links = links_of(wing, "post /studies", str(status))
+        ask = links.pop("post /ask")
+        assert resolve(ask["requestBody"], response.json()) == {"studies": [study]}
+        assert links.keys() == about_study
+        for link in links.values():
+            assert resolve(link["parameters"], response.json()) == {"name": study}

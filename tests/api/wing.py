@@ -1,4 +1,4 @@
-"""A small study over HTTP: `mass` is cheap, `drag` is not and brings `lift` along."""
+"""A small study over HTTP: `mass` is cheap; `drag` is expensive, and its runs also give `lift`."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +29,7 @@ SPEC: dict[str, Any] = {
     "seed": 1,
 }
 NEVER_ISSUED = "0" * 32
-LOCAL = "http://127.0.0.1:8000"  # without tokens a server answers this machine only
+LOCAL = "http://127.0.0.1:8000"  # a server without tokens refuses requests for other hosts
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Wing:
     spec: dict[str, Any] = field(default_factory=lambda: dict(SPEC))
 
     def plan(self) -> int:
-        """Run all steps that are due; answers how many."""
+        """Execute all due steps; returns their number."""
         count = 0
         while plan_one(self.database):
             count += 1
@@ -47,24 +47,25 @@ class Wing:
 
     def ask(self, *objectives: str, max_jobs: int = 1, worker: str = "w") -> dict[str, Any]:
         body = {"worker": worker, "studies": ["wing"], "objectives": list(objectives) or ["*"], "max_jobs": max_jobs}
-        answer = self.client.post("/ask", json=body)
-        assert answer.status_code == 200, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
+        response = self.client.post("/ask", json=body)
+        assert response.status_code == 200, response.text
+        asked: dict[str, Any] = response.json()
+        return asked
 
     def job(self, *objectives: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.ask(*objectives)["jobs"][0]
-        return found
+        job: dict[str, Any] = self.ask(*objectives)["jobs"][0]
+        return job
 
-    def tell(self, job: dict[str, Any], **said: Any) -> Response:
-        return self.client.post("/tell", json={"job": job["job"], "lease": job["lease"], **said})
+    def tell(self, job: dict[str, Any], **result: Any) -> Response:
+        return self.client.post("/tell", json={"job": job["job"], "lease": job["lease"], **result})
 
     def work(self, *objectives: str) -> int:
-        """Evaluate all that is ready; answers how many jobs."""
+        """Evaluate all ready jobs; returns their number."""
         count = 0
         while jobs := self.ask(*objectives, max_jobs=256)["jobs"]:
-            told = self.client.post("/tell", json=[{**evaluate(job), "duration_s": 0.1} for job in jobs])
-            assert [one["status"] for one in told.json()] == [200] * len(jobs)
+            tells = [{**evaluate(job), "duration_s": 0.1} for job in jobs]
+            results = self.client.post("/tell", json=tells).json()
+            assert [result["status"] for result in results] == [200] * len(jobs)
             count += len(jobs)
         return count
 
@@ -74,30 +75,32 @@ class Wing:
         assert self.get("")["phase"] == "finished"
 
     def get(self, path: str, **query: Any) -> Any:
-        answer = self.client.get(f"/studies/wing{path}", params=query)
-        assert answer.status_code == 200, answer.text
-        return answer.json()
+        response = self.client.get(f"/studies/wing{path}", params=query)
+        assert response.status_code == 200, response.text
+        return response.json()
 
     def post(self, path: str, **body: Any) -> Response:
         return self.client.post(f"/studies/wing{path}", json=body or None)
 
 
 def evaluate(job: dict[str, Any]) -> dict[str, Any]:
+    """The tell of a job."""
     span, ribs = job["x"]["span"], job["x"]["ribs"]
-    said: dict[str, Any] = {"job": job["job"], "lease": job["lease"]}
+    tell: dict[str, Any] = {"job": job["job"], "lease": job["lease"]}
     if job["objective"] == "mass":
-        return {**said, "value": span + 0.1 * ribs}
-    return {**said, "value": (span - 1.6) ** 2 + 1.0 / ribs, "also": {"lift": span * ribs}}
+        return {**tell, "value": span + 0.1 * ribs}
+    drag = (span - 1.6) ** 2 + 1.0 / ribs
+    return {**tell, "value": drag, "also": {"lift": span * ribs}}
 
 
-def check_problem(answer: Response, status: int, slug: str) -> dict[str, Any]:
-    """An RFC 9457 problem of this type; answers its body."""
-    assert answer.status_code == status, answer.text
-    assert answer.headers["content-type"] == "application/problem+json"
-    body: dict[str, Any] = answer.json()
-    assert body["type"] == f"urn:counterpoise:problem:{slug}"
-    assert body["status"] == status
-    assert body["request_id"] == answer.headers["x-request-id"]
-    assert body["title"]
-    assert body["detail"]
-    return body
+def check_problem(response: Response, status: int, slug: str) -> dict[str, Any]:
+    """Check that a response is an RFC 9457 problem of this type; returns its body."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    problem: dict[str, Any] = response.json()
+    assert problem["type"] == f"urn:counterpoise:problem:{slug}"
+    assert problem["status"] == status
+    assert problem["request_id"] == response.headers["x-request-id"]
+    assert problem["title"]
+    assert problem["detail"]
+    return problem

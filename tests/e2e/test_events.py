@@ -9,17 +9,11 @@ from contextlib import aclosing, suppress
 from typing import Any
 
 import psutil
-import pytest
-from sqlalchemy import Engine, event, text
+from sqlalchemy import text
 
-from app.api import server_sent_events
-from app.api.batching import event_broadcaster, event_topic
-from app.api.batching.event_broadcaster import EventBroadcaster
-from app.api.server_sent_events import EventStream
-from app.errors import StateChanged
+from app.api.batching import event_broadcaster
 from app.planner.planner import plan_one
-from app.service.monitoring.events import Start, begin_study
-from app.service.studies.lifecycle import create, delete, pause, resume
+from app.service.studies.lifecycle import create, delete, pause
 from app.store.database import Database
 from counterpoise.wire.specification import parse_specification
 from tests.e2e.listening import Told, listen
@@ -167,117 +161,3 @@ async def until(look: Any) -> None:
     async with asyncio.timeout(2 * PATIENCE_S):
         while not look():
             await asyncio.sleep(0.05)
-
-
-def test_idle_listeners_issue_no_queries_of_their_own(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    create(database, spec("plate"), 60.0)
-    monkeypatch.setattr(event_broadcaster, "HEARTBEAT_S", 0.2)
-    statements = 0
-
-    def count(*_: Any) -> None:
-        nonlocal statements
-        statements += 1
-
-    async def scene() -> tuple[int, int]:
-        broadcaster = EventBroadcaster(database)
-        broadcaster.start()
-        words: list[bytes] = []
-        start = begin_study(database, "plate", None, None)
-
-        async def one() -> None:
-            words.extend([each async for each in broadcaster.listen(start, follow=True)])
-
-        tasks = [asyncio.create_task(one()) for _ in range(300)]
-        await until(lambda: broadcaster.topics and broadcaster.topics[start.study].complete_after is not None)
-        before = statements
-        await asyncio.sleep(2.0)
-        during = statements - before
-        await broadcaster.stop()
-        await asyncio.gather(*tasks)
-        return during, words.count(server_sent_events.HEARTBEAT)
-
-    event.listen(Engine, "before_cursor_execute", count)
-    try:
-        during, heartbeats = asyncio.run(scene())
-    finally:
-        event.remove(Engine, "before_cursor_execute", count)
-    assert 0 < during < 40  # two looks a second for all together
-    assert heartbeats > 300
-
-
-def test_a_listener_that_falls_behind_reads_on_from_the_database(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    create(database, spec("plate"), 60.0)
-    monkeypatch.setattr(event_topic, "MOST_RECENT", 3)
-    monkeypatch.setattr(event_topic, "MOST_AT_ONCE", 2)
-
-    async def scene() -> bytes:
-        broadcaster = EventBroadcaster(database)
-        broadcaster.start()
-        words = b""
-        async with aclosing(broadcaster.listen(begin_study(database, "plate", None, 0), follow=True)) as stream:
-            async for each in stream:
-                words += each
-                if words.count(b"event: step_due") and not words.count(b"event: paused"):
-                    for _ in range(6):
-                        await asyncio.to_thread(pause, database, "plate")
-                        await asyncio.to_thread(resume, database, "plate")
-                    await broadcaster.refresh()
-                if words.count(b"event: resumed") == 6:
-                    break
-        await broadcaster.stop()
-        return words
-
-    words = asyncio.run(scene())
-    assert [f"-{seq}\nevent: ".encode() in words for seq in range(1, 15)] == [True] * 14
-    assert words.count(b"event: paused") == 6
-
-
-def test_a_listener_that_takes_nothing_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_sent_events, "SEND_TIMEOUT_S", 0.05)
-
-    async def words() -> Any:
-        yield b"something"
-
-    async def scene() -> None:
-        await EventStream(words()).stream_response(lambda _: asyncio.sleep(3600))
-
-    asyncio.run(scene())
-
-
-def test_a_deleted_study_ends_its_streams(database: Database) -> None:
-    create(database, spec("plate"), 60.0)
-
-    async def scene() -> list[bytes]:
-        broadcaster = EventBroadcaster(database)
-        broadcaster.start()
-        heard: list[bytes] = []
-        start: Start = begin_study(database, "plate", None, None)
-        async for each in broadcaster.listen(start, follow=True):
-            if not heard:
-                await asyncio.to_thread(delete, database, "plate", force=False)
-            heard.append(each)
-        assert broadcaster.listeners == 0
-        await broadcaster.stop()
-        return heard
-
-    assert b"event: deleted" in asyncio.run(scene())[-1]
-
-
-def test_a_stream_says_that_the_database_does_not_answer(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    create(database, spec("plate"), 60.0)
-
-    def away(*_: Any) -> None:
-        raise StateChanged("it is away")
-
-    async def scene() -> list[bytes]:
-        broadcaster = EventBroadcaster(database)
-        broadcaster.start()
-        start = begin_study(database, "plate", None, None)
-        monkeypatch.setattr(event_broadcaster, "study_page", away)
-        heard = [each async for each in broadcaster.listen(start, follow=True)]
-        await broadcaster.stop()
-        return heard
-
-    assert b'event: closed\ndata: {"reason": "it is away; connect again"}' in asyncio.run(scene())[-1]

@@ -3,14 +3,12 @@
 import asyncio
 import time
 from collections import Counter
-from typing import Any
 
 import httpx
 import psutil
 import pytest
-from sqlalchemy import Engine, event, text
+from sqlalchemy import text
 
-from app.api.batching.ask_batcher import AskBatcher
 from app.planner.planner import plan_one
 from app.service.studies.lifecycle import create
 from app.service.work.ask import serve_asks
@@ -87,34 +85,3 @@ async def many_wait(url: str, server: psutil.Process, few: int, database: Databa
         for ask in asks:
             ask.cancel()
         await asyncio.gather(*asks, return_exceptions=True)
-
-
-def test_waiting_workers_issue_no_queries_of_their_own(database: Database) -> None:
-    lease_all(database)
-    asks = [Ask(worker=f"w{k}", studies=["*"], objectives=["*"], wait_s=60) for k in range(WAITING)]
-    statements = 0
-
-    def count(*_: Any) -> None:
-        nonlocal statements
-        statements += 1
-
-    async def scene() -> int:
-        batcher = AskBatcher(database, 20.0)
-        batcher.start()
-        never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        waits = [asyncio.create_task(batcher.ask(ask, never)) for ask in asks]
-        while not batcher.pending or any(pending.is_new for pending in batcher.pending):
-            await asyncio.sleep(0.05)
-        before = statements
-        await asyncio.sleep(2.5)
-        during = statements - before
-        await batcher.stop()
-        await asyncio.gather(*waits)
-        return during
-
-    event.listen(Engine, "before_cursor_execute", count)
-    try:
-        during = asyncio.run(scene())
-    finally:
-        event.remove(Engine, "before_cursor_execute", count)
-    assert 0 < during < 40  # a look a second for all together, and the pulse

@@ -1,121 +1,197 @@
-"""The batcher of asks when something goes wrong, or slowly, beside it."""
+"""The batcher of asks: errors, slow queries, shutdown, and the cost of waiting."""
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
 import pytest
+from sqlalchemy import Engine, event
 
 from app.api.batching.ask_batcher import AskBatcher
 from app.errors import DatabaseUnusable
-from app.service.work.ask import any_jobs_for
+from app.service.work.ask import any_jobs_for, serve_asks
 from app.service.work.release import release
+from app.store.database import Database
 from app.store.work.server_uptime import record_uptime
-from counterpoise.wire.work import Ask
+from counterpoise.wire.work import Ask, Asked
 from tests.api.wing import Wing
 
+T = TypeVar("T")
+MODULE = "app.api.batching.ask_batcher"
+PATIENCE_S = 60
+WAITING = 250
 
-def asking(objective: str, wait_s: float) -> Ask:
+
+def ask_for(objective: str, wait_s: float) -> Ask:
     return Ask(worker=objective, studies=["*"], objectives=[objective], wait_s=wait_s)
 
 
-def test_jobs_reach_their_worker_whatever_becomes_of_those_who_get_none(
+def run(scenario: Callable[[], Awaitable[T]]) -> T:
+    async def in_time() -> T:
+        async with asyncio.timeout(PATIENCE_S):
+            return await scenario()
+
+    return asyncio.run(in_time())
+
+
+@asynccontextmanager
+async def started_batcher(database: Database) -> AsyncIterator[AskBatcher]:
+    batcher = AskBatcher(database, 20.0)
+    batcher.start()
+    yield batcher
+    await batcher.stop()
+
+
+def start_ask(batcher: AskBatcher, ask: Ask) -> "asyncio.Task[Asked]":
+    never_disconnected = asyncio.get_running_loop().create_future()
+    return asyncio.create_task(batcher.ask(ask, never_disconnected))
+
+
+async def until_waiting(batcher: AskBatcher) -> None:
+    """Until there are asks, and all have been served once without a job."""
+    while not batcher.pending or any(pending.is_new for pending in batcher.pending):
+        await asyncio.sleep(0.01)
+
+
+def unusable(*_: object) -> None:
+    raise DatabaseUnusable("the database was unplugged")
+
+
+class Blocked:
+    """A function that another thread calls and the test lets return."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._called, self._released = threading.Event(), threading.Event()
+
+    def __call__(self, *arguments: Any) -> Any:
+        result = self._function(*arguments)
+        self._called.set()
+        assert self._released.wait(PATIENCE_S)
+        return result
+
+    async def called(self) -> None:
+        assert await asyncio.to_thread(self._called.wait, PATIENCE_S)
+
+    def release(self) -> None:
+        self._released.set()
+
+
+def test_an_error_for_unserved_asks_does_not_lose_the_jobs_of_others(
     wing: Wing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(*_: object) -> None:
-        raise DatabaseUnusable("gone fishing")
+    monkeypatch.setattr(f"{MODULE}.drained_workers", unusable)
 
-    monkeypatch.setattr("app.api.batching.ask_batcher.drained_workers", away)
-
-    async def scene() -> list[int]:
+    async def scenario() -> list[int]:
         batcher = AskBatcher(wing.database, 20.0)
-        never = asyncio.get_running_loop().create_future()
-        asks = [asyncio.create_task(batcher.ask(ask, never)) for ask in (asking("mass", 1.0), asking("none", 1.0))]
-        batcher.start()  # now that both are there: they are served together
-        answers = await asyncio.gather(*asks)
+        tasks = [start_ask(batcher, ask_for(objective, 1.0)) for objective in ("mass", "none")]
+        batcher.start()  # both asks are pending: they are served together
+        results = await asyncio.gather(*tasks)
         await batcher.stop()
-        return [len(answer.jobs) for answer in answers]
+        return [len(result.jobs) for result in results]
 
-    assert asyncio.run(asyncio.wait_for(scene(), 60)) == [1, 0]
-
-
-def test_a_look_for_jobs_holds_up_nobody_who_writes(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may have to wait for a connection while others read for long."""
-    looking, written = threading.Event(), threading.Event()
-
-    def slow(*_: object) -> bool:
-        looking.set()
-        assert written.wait(20)
-        return False
-
-    monkeypatch.setattr("app.api.batching.ask_batcher.any_jobs_for", slow)
-
-    async def scene() -> None:
-        batcher = AskBatcher(wing.database, 20.0)
-        batcher.start()
-        never = asyncio.get_running_loop().create_future()
-        waits = asyncio.create_task(batcher.ask(asking("none", 60.0), never))
-        assert await asyncio.to_thread(looking.wait, 20)
-        await asyncio.wait_for(asyncio.to_thread(wing.database.write, record_uptime), 10)
-        written.set()
-        await batcher.stop()
-        await waits
-
-    asyncio.run(asyncio.wait_for(scene(), 60))
+    assert run(scenario) == [1, 0]
 
 
-def test_who_has_just_come_does_not_wait_for_a_look_after_those_who_wait(
-    wing: Wing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looking, served = threading.Event(), threading.Event()
+def test_looking_for_jobs_does_not_block_writes(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The query may have to wait for a connection."""
+    look = Blocked(lambda *_: False)
+    monkeypatch.setattr(f"{MODULE}.any_jobs_for", look)
 
-    def slow(*_: object) -> bool:
-        looking.set()
-        assert served.wait(20)
-        return False
+    async def scenario() -> None:
+        async with started_batcher(wing.database) as batcher:
+            waiting = start_ask(batcher, ask_for("none", 60.0))
+            await look.called()
+            async with asyncio.timeout(10):
+                await asyncio.to_thread(wing.database.write, record_uptime)
+            look.release()
+        await waiting
 
-    monkeypatch.setattr("app.api.batching.ask_batcher.any_jobs_for", slow)
-
-    async def scene() -> int:
-        batcher = AskBatcher(wing.database, 20.0)
-        batcher.start()
-        never = asyncio.get_running_loop().create_future()
-        waits = asyncio.create_task(batcher.ask(asking("none", 60.0), never))
-        assert await asyncio.to_thread(looking.wait, 20)
-        answer = await asyncio.wait_for(batcher.ask(asking("mass", 10.0), never), 10)
-        served.set()
-        await batcher.stop()
-        await waits
-        return len(answer.jobs)
-
-    assert asyncio.run(asyncio.wait_for(scene(), 60)) == 1
+    run(scenario)
 
 
-def test_who_waits_is_looked_after_again_when_the_database_answers_again(
-    wing: Wing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looks = 0
+def test_new_asks_are_served_while_a_query_for_waiting_ones_runs(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
+    look = Blocked(lambda *_: False)
+    monkeypatch.setattr(f"{MODULE}.any_jobs_for", look)
 
-    def away_twice(*given: object) -> bool:
-        nonlocal looks
-        looks += 1
-        if looks < 3:
-            raise DatabaseUnusable("gone fishing")
-        return any_jobs_for(*given)  # type: ignore[arg-type]
+    async def scenario() -> int:
+        async with started_batcher(wing.database) as batcher:
+            waiting = start_ask(batcher, ask_for("none", 60.0))
+            await look.called()
+            result = await asyncio.wait_for(start_ask(batcher, ask_for("mass", 10.0)), 10)
+            look.release()
+        await waiting
+        return len(result.jobs)
 
-    monkeypatch.setattr("app.api.batching.ask_batcher.any_jobs_for", away_twice)
+    assert run(scenario) == 1
 
-    async def scene() -> int:
-        batcher = AskBatcher(wing.database, 20.0)
+
+def test_waiting_asks_are_served_after_errors(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = 0
+
+    def unusable_twice(*arguments: Any) -> bool:
+        nonlocal calls
+        calls += 1
+        if calls < 3:
+            unusable()
+        return any_jobs_for(*arguments)
+
+    monkeypatch.setattr(f"{MODULE}.any_jobs_for", unusable_twice)
+
+    async def scenario() -> int:
         held = wing.ask("mass", max_jobs=50)["jobs"]
-        batcher.start()
-        never = asyncio.get_running_loop().create_future()
-        waits = asyncio.create_task(batcher.ask(asking("mass", 60.0), never))
-        while batcher.pending == [] or batcher.pending[0].is_new:
-            await asyncio.sleep(0.01)
-        await asyncio.to_thread(release, wing.database, [held[0]["lease"]])
-        answer = await asyncio.wait_for(waits, 30)
-        await batcher.stop()
-        return len(answer.jobs)
+        async with started_batcher(wing.database) as batcher:
+            waiting = start_ask(batcher, ask_for("mass", 60.0))
+            await until_waiting(batcher)
+            await asyncio.to_thread(release, wing.database, [held[0]["lease"]])
+            return len((await waiting).jobs)
 
-    assert asyncio.run(asyncio.wait_for(scene(), 60)) == 1
-    assert looks >= 3
+    assert run(scenario) == 1
+    assert calls >= 3
+
+
+def test_closing_ends_waits_and_returns_jobs_that_are_being_leased(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
+    lease = Blocked(serve_asks)
+    monkeypatch.setattr(f"{MODULE}.serve_asks", lease)
+
+    async def scenario() -> list[Any]:
+        async with started_batcher(wing.database) as batcher:
+            waiting = start_ask(batcher, ask_for("*", 60.0))
+            await lease.called()
+            batcher.close()
+            results = [await waiting, await start_ask(batcher, ask_for("*", 0.0))]
+            lease.release()
+        return [result.jobs for result in results]
+
+    assert run(scenario) == [[], []]
+    objectives = wing.get("")["objectives"]
+    assert [objective["leased"] for objective in objectives] == [0, 0, 0]
+
+
+def test_waiting_asks_issue_no_queries_of_their_own(wing: Wing) -> None:
+    wing.ask(max_jobs=256)
+    statements = 0
+
+    def count(*_: Any) -> None:
+        nonlocal statements
+        statements += 1
+
+    async def scenario() -> int:
+        async with started_batcher(wing.database) as batcher:
+            asks = [Ask(worker=f"w{k}", studies=["*"], objectives=["*"], wait_s=60) for k in range(WAITING)]
+            tasks = [start_ask(batcher, ask) for ask in asks]
+            await until_waiting(batcher)
+            before = statements
+            await asyncio.sleep(2.5)
+            during = statements - before
+        await asyncio.gather(*tasks)
+        return during
+
+    event.listen(Engine, "before_cursor_execute", count)
+    try:
+        during = run(scenario)
+    finally:
+        event.remove(Engine, "before_cursor_execute", count)
+    assert 0 < during < 40  # one query a second for all of them; the application of the fixture polls, too

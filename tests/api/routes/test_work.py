@@ -1,6 +1,5 @@
 """What workers call: ask, tell, heartbeat, release."""
 
-import asyncio
 import itertools
 import json
 import threading
@@ -10,11 +9,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.api.batching.ask_batcher import AskBatcher
 from app.errors import DatabaseUnusable
-from app.service.work.ask import serve_asks
 from app.store.database import Database
-from counterpoise.wire.work import Ask
 from tests.api.wing import NEVER_ISSUED, Wing, check_problem, evaluate
 
 ASK: dict[str, Any] = {"worker": "w", "studies": ["wing"], "objectives": ["mass"]}
@@ -372,32 +368,3 @@ def test_a_database_that_is_away_is_said_to_the_fresh_and_waited_for_by_the_othe
         patched.setattr("app.api.batching.ask_batcher.serve_asks", away)
         check_problem(wing.client.post("/ask", json=ASK | {"wait_s": 10}), 503, "database-unusable")
     assert wing.client.post("/ask", json=ASK).json()["jobs"]
-
-
-def test_a_desk_that_closes_keeps_no_lease_and_nobody_waiting(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs that are being leased in that moment go back; who comes later is answered at once."""
-    leasing, go_on = threading.Event(), threading.Event()
-
-    def slow(*arguments: Any) -> Any:
-        found = serve_asks(*arguments)
-        leasing.set()
-        assert go_on.wait(20)
-        return found
-
-    monkeypatch.setattr("app.api.batching.ask_batcher.serve_asks", slow)
-
-    async def scene() -> list[Any]:
-        batcher = AskBatcher(wing.database, 20.0)
-        batcher.start()
-        never = asyncio.get_running_loop().create_future()
-        waits = asyncio.create_task(batcher.ask(Ask(worker="a", studies=["*"], objectives=["*"], wait_s=60), never))
-        await asyncio.to_thread(leasing.wait, 20)
-        batcher.close()
-        first = await waits
-        late = await batcher.ask(Ask(worker="b", studies=["*"], objectives=["*"], wait_s=0), never)
-        go_on.set()
-        await batcher.stop()
-        return [first.jobs, late.jobs]
-
-    assert asyncio.run(asyncio.wait_for(scene(), 30)) == [[], []]
-    assert sum(objective["leased"] for objective in wing.get("")["objectives"]) == 0
