@@ -14,7 +14,7 @@ from app.main import create_app
 from app.settings import load_settings
 from app.store.database import Database
 from tests.api.wing import LOCAL, NEVER_ISSUED, SPEC, Wing, check_problem
-from tests.reliability.untouched import untouched
+from tests.reliability.input.stored_rows import unchanged
 
 TOKENS = {role: f"{role}-token-{'x' * 16}" for role in ("worker", "read", "admin")}
 EVERYBODY, WORKERS, READERS, BOTH, ADMINS = "", "worker", "read", "worker read", "nobody else"
@@ -99,7 +99,7 @@ def routes(found: Iterable[object]) -> Iterator[tuple[str, str]]:
 def test_without_a_token_or_with_a_wrong_one_only_open_routes_answer(guarded: TestClient, database: Database) -> None:
     almost = TOKENS["admin"][:-1]
     for token, scheme in ((None, ""), ("wrong" * 5, "Bearer"), (almost, "Bearer"), (TOKENS["admin"], "Basic")):
-        with untouched(database):
+        with unchanged(database):
             for route, (who, _, status) in TABLE.items():
                 answer = call(guarded, route, token, scheme)
                 if who == EVERYBODY:
@@ -113,13 +113,13 @@ def test_without_a_token_or_with_a_wrong_one_only_open_routes_answer(guarded: Te
 @pytest.mark.parametrize("role", ["worker", "read"])
 def test_a_role_may_do_what_the_table_says_and_no_more(guarded: TestClient, database: Database, role: str) -> None:
     own = [route for route, (who, _, _) in TABLE.items() if who == EVERYBODY or role in who.split()]
-    with untouched(database):
+    with unchanged(database):
         for route in (other for other in TABLE if other not in own):
             answer = call(guarded, route, TOKENS[role])
             detail = check_problem(answer, 403, "role-insufficient")["detail"]
             assert f"a {role} token may not do this; it needs a token of role" in detail
             assert TOKENS[role] not in answer.text
-    with nullcontext() if role == "worker" else untouched(database):  # who may only read changes nothing at all
+    with nullcontext() if role == "worker" else unchanged(database):  # who may only read changes nothing at all
         for route in own:
             answer = call(guarded, route, TOKENS[role])
             assert answer.status_code == TABLE[route][2], (route, answer.text)
@@ -136,7 +136,7 @@ def test_an_admin_may_do_everything(guarded: TestClient) -> None:
 
 def test_access_is_decided_before_the_body_is_judged(guarded: TestClient, database: Database) -> None:
     """Who may not speak learns nothing about what would be said right, nor about what is there."""
-    with untouched(database):
+    with unchanged(database):
         for path in ("/ask", "/tell", "/heartbeat", "/studies", "/studies/wing/extend", "/studies/nothing/extend"):
             check_problem(guarded.post(path, json={"nonsense": 1}), 401, "token-missing")
         headers = {"Authorization": f"Bearer {TOKENS['worker']}"}

@@ -1,0 +1,195 @@
+"""Races for jobs: one process is held between its read and its write while another one acts."""
+
+import pytest
+
+from app.errors import StudyBusy
+from app.service.studies.lifecycle import delete, stop
+from app.service.work.ask import serve
+from app.service.work.expire import expire
+from app.service.work.heartbeat import heartbeat
+from app.service.work.tell import tell
+from app.store.database import Database
+from app.store.tables import attempts, jobs
+from tests.reliability.faults.fault_processes import FaultPoints, run_beside
+from tests.reliability.faults.lab_states import asks, attempt_outcomes, make_overdue, planned_lab
+from tests.service.lab import Lab
+
+HEARTBEAT_S = 20.0
+
+
+@pytest.fixture
+def lab(database: Database) -> Lab:
+    return planned_lab(database)
+
+
+def test_two_asks_share_no_job(lab: Lab, faults: FaultPoints) -> None:
+    with faults.held("ask.written", serve, lab.database.url, asks(2), HEARTBEAT_S) as other:
+        (first,), second, waited = run_beside(lab.database, other, lambda: lab.ask("crash", most=4))
+    assert lab.database.is_sqlite or not waited, "an ask waits for locked jobs instead of skipping them"
+    assert len(first) == 2
+    leased = [job.job for job in first + second]
+    assert len(leased) == len(set(leased)) == 4
+    lab.check_counters()
+
+
+# Expiry: a planner has read the overdue leases, and something happens before it writes.
+
+
+def test_expiry_that_read_before_an_ask_keeps_the_new_lease(lab: Lab, faults: FaultPoints) -> None:
+    (job,) = lab.ask("crash")
+    make_overdue(lab, job)
+    with faults.held("expire.found", expire, lab.database.url) as expiry:
+        assert expire(lab.database) == 1  # by another planner
+        lab.ripen()
+        (again,) = lab.ask("crash")
+        assert again.job == job.job
+        expiry.resume()
+        assert expiry.result() == 0
+    assert lab.job(job.job)["lease"] == again.lease
+    assert attempt_outcomes(lab) == ["expired", None]
+    lab.check_counters()
+
+
+def test_expiry_that_read_before_a_heartbeat_keeps_the_lease(lab: Lab, faults: FaultPoints) -> None:
+    (job,) = lab.ask("crash")
+    make_overdue(lab, job)
+    with faults.held("expire.found", expire, lab.database.url) as expiry:
+        assert heartbeat(lab.database, [job.lease])[0].expires_at is not None
+        expiry.resume()
+        assert expiry.result() == 0
+    assert lab.job(job.job)["lease"] == job.lease
+
+
+def test_expiry_that_read_before_a_tell_keeps_the_value(lab: Lab, faults: FaultPoints) -> None:
+    (job,) = lab.ask("crash")
+    make_overdue(lab, job)
+    with faults.held("expire.found", expire, lab.database.url) as expiry:
+        assert lab.tell(job, 1.0).status == 200
+        expiry.resume()
+        assert expiry.result() == 0
+    assert lab.job(job.job)["state"] == "done"
+    assert attempt_outcomes(lab) == ["done"]
+    lab.check_counters()
+
+
+def test_two_expiries_count_one_loss(lab: Lab, faults: FaultPoints) -> None:
+    (job,) = lab.ask("crash")
+    make_overdue(lab, job)
+    with faults.held("expire.written", expire, lab.database.url) as expiry:
+        results = run_beside(lab.database, expiry, lambda: expire(lab.database))
+    assert (results.held, results.other) == (1, 0)
+    assert lab.job(job.job)["losses"] == 1
+    lab.check_counters()
+
+
+def test_expiry_waits_for_a_tell_that_is_being_written(lab: Lab, faults: FaultPoints) -> None:
+    (job,) = lab.ask("crash")
+    make_overdue(lab, job)
+    with faults.held("tell.written", tell, lab.database.url, [lab.said(job, 1.0)]) as telling:
+        results = run_beside(lab.database, telling, lambda: expire(lab.database))
+    assert results.held[0].status == 200
+    assert results.other == 0
+    assert lab.job(job.job)["state"] == "done"
+    assert lab.values() == [(1.0, None)]
+    lab.check_counters()
+
+
+# Tells.
+
+
+def test_tell_whose_lease_expires_meanwhile_is_recorded(lab: Lab, faults: FaultPoints) -> None:
+    (job,) = lab.ask("crash")
+    make_overdue(lab, job)
+    if lab.database.is_sqlite:
+        pytest.skip("on SQLite a tell that has begun is the only writer")
+    with faults.held("tell.begun", tell, lab.database.url, [lab.said(job, 1.0)]) as telling:
+        assert expire(lab.database) == 1
+        lab.ripen()
+        (other,) = lab.ask("crash")
+        assert other.job == job.job
+        telling.resume()
+        assert telling.result()[0].status == 200
+    assert attempt_outcomes(lab) == ["late", "overtaken"]
+    assert lab.tell(other, 2.0).status == 200
+    assert attempt_outcomes(lab) == ["late", "duplicate"]
+    assert lab.values() == [(1.0, None)]
+    lab.check_counters()
+
+
+@pytest.mark.parametrize("point", ["tell.begun", "tell.written"])
+def test_one_of_two_tells_on_one_lease_is_refused(lab: Lab, faults: FaultPoints, point: str) -> None:
+    (job,) = lab.ask("crash")
+    with faults.held(point, tell, lab.database.url, [lab.said(job, 1.0)]) as telling:
+        results = run_beside(lab.database, telling, lambda: lab.tell(job, 2.0))
+    statuses = {1.0: results.held[0].status, 2.0: results.other.status}
+    assert sorted(statuses.values()) == [200, 409]
+    (value,) = [value for value, status in statuses.items() if status == 200]
+    assert lab.values() == [(value, None)]
+    assert [(row["outcome"], row["value"]) for row in lab.rows(attempts)] == [("done", value)]
+    lab.check_counters()
+
+
+@pytest.mark.parametrize("point", ["tell.begun", "tell.written"])
+def test_first_value_stands_when_two_leases_tell_at_once(lab: Lab, faults: FaultPoints, point: str) -> None:
+    (old,) = lab.ask("crash")
+    lab.expire()
+    lab.ripen()
+    (new,) = lab.ask("crash")
+    with faults.held(point, tell, lab.database.url, [lab.said(old, 1.0)]) as telling:
+        results = run_beside(lab.database, telling, lambda: lab.tell(new, 2.0))
+    assert (results.held[0].status, results.other.status) == (200, 200)
+    told = [(row["outcome"], row["value"]) for row in lab.rows(attempts)]
+    assert told in ([("late", 1.0), ("duplicate", 2.0)], [("duplicate", 1.0), ("done", 2.0)])
+    (first_value,) = [value for outcome, value in told if outcome != "duplicate"]
+    assert lab.values() == [(first_value, None)]
+    lab.check_counters()
+
+
+# Leases that are revived, and jobs that are taken while their study ends.
+
+
+def test_ask_beside_a_revival_skips_the_revived_job(lab: Lab, faults: FaultPoints) -> None:
+    (job,) = lab.ask("crash")
+    lab.expire()
+    lab.ripen()
+    with faults.held("revive.written", heartbeat, lab.database.url, [job.lease]) as revival:
+        results = run_beside(lab.database, revival, lambda: lab.ask("crash", most=4))
+    assert results.held[0].expires_at is not None
+    assert len(results.other) == 3
+    assert lab.job(job.job)["lease"] == job.lease
+    lab.check_counters()
+
+
+def test_revival_beside_an_ask_leaves_the_job_to_the_new_lease(lab: Lab, faults: FaultPoints) -> None:
+    (job,) = lab.ask("crash")
+    lab.expire()
+    lab.ripen()
+    with faults.held("ask.written", serve, lab.database.url, asks(4), HEARTBEAT_S) as other:
+        results = run_beside(lab.database, other, lambda: heartbeat(lab.database, [job.lease]))
+    assert results.other[0].expires_at is None
+    assert lab.job(job.job)["lease"] in {leased.lease for leased in results.held[0]}
+    lab.check_counters()
+
+
+def test_stop_beside_an_ask_keeps_the_new_lease(lab: Lab, faults: FaultPoints) -> None:
+    with faults.held("ask.written", serve, lab.database.url, asks(1), HEARTBEAT_S) as other:
+        results = run_beside(lab.database, other, lambda: stop(lab.database, "wing", cancel_running=False))
+    ((taken,),) = results.held
+    assert [row["id"] for row in lab.rows(jobs) if row["state"] != "superseded"] == [taken.job]
+    assert lab.tell(taken, 1.0).status == 200
+    assert attempt_outcomes(lab) == ["done"]
+    lab.check_counters()
+
+
+def test_delete_beside_an_ask_is_refused(lab: Lab, faults: FaultPoints) -> None:
+    """An ask locks no study, so a delete that only counted the leases that it sees would miss the new ones."""
+
+    def refused() -> None:
+        with pytest.raises(StudyBusy, match="2 jobs are with workers"):
+            delete(lab.database, "wing", force=False)
+
+    with faults.held("ask.written", serve, lab.database.url, asks(2), HEARTBEAT_S) as other:
+        (leased,), _, waited = run_beside(lab.database, other, refused)
+    assert waited
+    assert [lab.tell(job, 1.0).status for job in leased] == [200, 200]
+    lab.check_counters()

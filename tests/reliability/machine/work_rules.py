@@ -1,0 +1,199 @@
+"""Rules of workers: ask, tell, heartbeat, release; and leases that expire."""
+
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+from hypothesis.stateful import rule
+from sqlalchemy import Connection, update
+
+from app.service.work.ask import serve
+from app.service.work.expire import expire
+from app.service.work.heartbeat import heartbeat, release
+from app.service.work.tell import tell
+from app.store.tables import jobs, pulse
+from app.store.work.server_uptime import beat
+from counterpoise.wire.work import Ask, Failure, Tell
+from tests.reliability.machine.planning_rules import PlanningRules
+from tests.reliability.machine.study_machine import NAME
+from tests.reliability.model import work as model_work
+from tests.reliability.model.records import REPORTED, TellItem
+
+ANY_OBJECTIVE = ["*"]
+UNKNOWN_LEASE = "0" * 32
+OUTCOMES: dict[str, tuple[str | None, ...]] = {  # of attempts, by the kind of their lease
+    "live": (None,),
+    "ended": ("expired", "released", "overtaken"),
+    "reported": ("done", "failed", "late"),
+}
+INDEX = st.integers(0, 999)  # of the thing to pick, modulo how many there are
+VALUES = st.sampled_from([0.0, 1.5, -2.0, 1e6])
+RESULTS = st.sampled_from(["value", "value", "value", "infeasible", "error", "infrastructure"])
+CO_VALUES = st.sampled_from(["all", "all", "none", "wrong"])
+LEASE_KINDS = st.sampled_from(["live", "live", "ended", "ended", "reported", "unknown", "wrong job"])
+
+
+class TellDraft(NamedTuple):
+    """An item of a tell before its lease and its job are picked."""
+
+    lease_kind: str
+    pick: int
+    result: str
+    value: float
+    also: str
+
+
+DRAFTS = st.builds(TellDraft, LEASE_KINDS, INDEX, RESULTS, VALUES, CO_VALUES)
+
+
+class WorkRules(PlanningRules):
+    @rule(
+        objectives=st.sampled_from([["mass"], ["crash"], ANY_OBJECTIVE]),
+        max_jobs=st.integers(1, 6),
+        worker=st.sampled_from("ab"),
+    )
+    def ask_for_jobs(self, objectives: list[str], max_jobs: int, worker: str) -> None:
+        self.lease_jobs(objectives, max_jobs, worker)
+
+    def lease_jobs(self, objectives: list[str], max_jobs: int, worker: str) -> list[Any]:
+        ask = Ask(worker=worker, studies=[NAME], objectives=objectives, max_jobs=max_jobs)
+        (leased,) = serve(self.database, [ask], 20.0)
+        runs = list(self.model.rules.runs) if objectives == ANY_OBJECTIVE else objectives
+        expected = model_work.ask(self.model, runs, max_jobs)
+        assert sorted(job.job for job in leased) == sorted(expected)
+        for job in leased:
+            model_work.lease(self.model, job.job, job.lease)
+            assert job.also == self.model.rules.runs[job.objective]
+        return leased
+
+    def ensure_leases(self) -> bool:
+        """Lease jobs if none is leased and any can be; return whether there is any attempt."""
+        if not self.model.leased_jobs and not self.lease_jobs(ANY_OBJECTIVE, 3, "a"):
+            self.run_step()
+            self.lease_jobs(ANY_OBJECTIVE, 3, "a")
+        return bool(self.model.attempts)
+
+    def pick_leased_job(self, index: int) -> int | None:
+        self.ensure_leases()
+        leased = self.model.leased_jobs
+        return leased[index % len(leased)] if leased else None
+
+    @rule(drafts=st.lists(DRAFTS, min_size=1, max_size=4))
+    def tell_list(self, drafts: list[TellDraft]) -> None:
+        if self.ensure_leases():
+            self.tell([self.tell_item(draft) for draft in drafts])
+
+    def tell_item(self, draft: TellDraft) -> TellItem:
+        """One of the newest leases of its kind, so that several items of a list concern one job."""
+        attempts = self.model.attempts
+        outcomes = OUTCOMES.get(draft.lease_kind, ())
+        leases = [lease for lease, attempt in attempts.items() if attempt.outcome in outcomes] or list(attempts)
+        lease = leases[-1 - draft.pick % min(len(leases), 4)]
+        item = self.result_item(attempts[lease].job, lease, draft.result, draft.value, draft.also)
+        if draft.lease_kind == "wrong job":
+            item.job += 1
+        if draft.lease_kind == "unknown":
+            item.lease = UNKNOWN_LEASE
+        return item
+
+    def result_item(self, job: int, lease: str, result: str, value: float, also: str) -> TellItem:
+        if result != "value":
+            return TellItem(job, lease, failure=result)
+        co_objectives = self.model.rules.runs[self.model.jobs[job].objective]
+        co_values = {"all": dict.fromkeys(co_objectives, value + 1.0), "none": {}, "wrong": {"cost": value}}
+        return TellItem(job, lease, value, also=co_values[also])
+
+    def tell(self, items: list[TellItem]) -> None:
+        for item in items:
+            self.seen.add(self.kind_of_tell(item))
+        responses = tell(self.database, [wire_item(item) for item in items])
+        expected = model_work.tell(self.model, items)
+        assert [(response.status, response.state) for response in responses] == expected
+
+    def kind_of_tell(self, item: TellItem) -> str:
+        attempt = self.model.attempts.get(item.lease)
+        if attempt is None or attempt.job != item.job:
+            return "unknown"
+        if attempt.outcome in REPORTED:
+            with_also = ", also" if item.also else ""
+            if (item.value, item.failure) != (attempt.value, attempt.failure):
+                return f"repeated: other{with_also}"
+            return f"repeated: {'same' if item.repeats(attempt) else 'other also'}{with_also}"
+        job = self.model.jobs[item.job]
+        state = "held" if job.lease == item.lease else job.state
+        return f"{item.failure or 'value'}: {state}"
+
+    @rule(max_jobs=st.sampled_from([1, 2, 3, 20]))
+    def complete_some_jobs(self, max_jobs: int) -> None:
+        self.complete_jobs(max_jobs)
+
+    def complete_jobs(self, max_jobs: int) -> bool:
+        """Ask, evaluate and tell, as a worker does without faults; return False if there was no job."""
+        items = []
+        for job in self.lease_jobs(ANY_OBJECTIVE, max_jobs, "c"):
+            also = dict.fromkeys(job.also, 1.0)
+            items.append(TellItem(job.job, job.lease, sum(job.x.values()), also=also))
+        if items:
+            self.tell(items)
+        return bool(items)
+
+    @rule(indices=st.lists(INDEX, min_size=1, max_size=3, unique=True))
+    def send_heartbeats(self, indices: list[int]) -> None:
+        if self.ensure_leases():
+            self.heartbeat(self.newest_leases(indices))
+
+    def heartbeat(self, leases: list[str]) -> None:
+        for lease in leases:
+            self.seen.add(self.kind_of_heartbeat(lease))
+        responses = heartbeat(self.database, leases)
+        # The server prolongs all current leases before it revives any; the order makes no difference to the result.
+        expected = [model_work.heartbeat(self.model, lease) for lease in leases]
+        assert [(response.expires_at is not None, response.cancel) for response in responses] == expected
+
+    def kind_of_heartbeat(self, lease: str) -> str:
+        cancel = ", cancel" if self.model.cancel_running else ""
+        if model_work.may_revive(self.model, lease):
+            return f"heartbeat: revived{cancel}"
+        attempt = self.model.attempts[lease]
+        return f"heartbeat: {attempt.outcome}, {self.model.jobs[attempt.job].state}{cancel}"
+
+    @rule(indices=st.lists(INDEX, min_size=1, max_size=3, unique=True))
+    def release_leases(self, indices: list[int]) -> None:
+        if self.ensure_leases():
+            self.release(self.newest_leases(indices))
+
+    def release(self, leases: list[str]) -> None:
+        expected = [lease for lease in leases if model_work.release(self.model, lease)]
+        assert sorted(release(self.database, leases)) == sorted(expected)
+
+    def newest_leases(self, indices: list[int]) -> list[str]:
+        leases = list(self.model.attempts)
+        picked = [leases[-1 - index % min(len(leases), 6)] for index in indices]
+        return list(dict.fromkeys(picked))
+
+    @rule(indices=st.lists(INDEX, min_size=1, max_size=3))
+    def expire_some_leases(self, indices: list[int]) -> None:
+        self.ensure_leases()
+        leased = self.model.leased_jobs
+        if leased:
+            self.expire({leased[index % len(leased)] for index in indices})
+
+    def expire(self, numbers: set[int]) -> None:
+        """All these leases are overdue at once; jobs expire in the order of their numbers."""
+
+        def make_overdue(connection: Connection) -> None:
+            beat(connection)
+            connection.execute(update(pulse).values(resumed_at=0.0))
+            connection.execute(update(jobs).where(jobs.c.id.in_(numbers)).values(expires_at=1.0))
+
+        self.database.write(make_overdue)
+        assert expire(self.database) == len(numbers)
+        model_work.expire(self.model, numbers)
+
+    def end_backoffs(self) -> None:
+        self.database.write(lambda connection: connection.execute(update(jobs).values(ready_at=None)))
+        model_work.end_backoffs(self.model)
+
+
+def wire_item(item: TellItem) -> Tell:
+    failure = Failure.model_validate({"kind": item.failure}) if item.failure else None
+    return Tell(job=item.job, lease=item.lease, value=item.value, failure=failure, also=item.also)
