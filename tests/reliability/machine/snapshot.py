@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.reliability.machine.tables import StudyTables
-from tests.reliability.model.records import LogEntry, StepId
+from tests.reliability.model.records import Attempt, Job, LogEntry, Sample, StepId
 from tests.reliability.model.study import StudyModel
 
 Snapshot = dict[str, Any]
@@ -16,74 +16,103 @@ def step_id(step: Any) -> StepId:
 def database_snapshot(tables: StudyTables) -> Snapshot:
     study = tables.study
     names = {row.id: row.name for row in tables.objectives}
-    steps_by_state: dict[str, list[StepId]] = {"due": [], "done": []}
-    for row in tables.steps:
-        steps_by_state[row.state].append(step_id(row))
     return {
-        "study": (study.phase, study.state, study.budget, study.step, study.planned_full, study.settled_full),
-        "ending": (study.ending == "stopped", study.cancel_running),
-        "imported": (study.imported, study.imported_complete),
-        "samples": {row.id: (row.full, row.given_up, row.imported_seq is not None, row.open) for row in tables.samples},
-        "jobs": {row.id: _job_row(row, names) for row in tables.jobs},
-        "attempts": {row.lease: _attempt_row(row) for row in tables.attempts},
-        "log": _log(tables, names),
-        "counters": {
-            row.name: (row.created, row.done, row.failed, row.superseded, row.open_full) for row in tables.objectives
-        },
+        "phase": study.phase,
+        "state": study.state,
+        "budget": study.budget,
+        "step": study.step,
+        "planned_full": study.planned_full,
+        "settled_full": study.settled_full,
+        "stopped": study.ending == "stopped",
+        "cancel_running": study.cancel_running,
+        "imported": study.imported,
+        "imported_complete": study.imported_complete,
+        "samples": {row.id: stored_sample(row) for row in tables.samples},
+        "open outputs": {row.id: row.open for row in tables.samples},
+        "jobs": {row.id: stored_job(row, names) for row in tables.jobs},
+        "attempts": {row.lease: _stored_attempt(row) for row in tables.attempts},
+        "log": _stored_log(tables, names),
+        "counters": {row.name: _stored_counters(row) for row in tables.objectives},
         "anomalies": {row.name: (row.expired, row.late, row.duplicate) for row in tables.objectives},
-        "due steps": sorted(steps_by_state["due"]),
-        "done steps": sorted(steps_by_state["done"]),
+        "due steps": sorted(step_id(row) for row in tables.steps if row.state == "due"),
+        "done steps": sorted(step_id(row) for row in tables.steps if row.state == "done"),
     }
 
 
-def _job_row(row: Any, names: dict[int, str]) -> tuple[Any, ...]:
-    origin = (row.sample_id, names[row.objective_id], row.cheap_only, row.step)
-    counts = (row.attempts, row.errors, row.losses)
-    return (*origin, row.state, row.lease, *counts, row.ready_at is not None)
+def stored_sample(row: Any) -> Sample:
+    return Sample(
+        full=row.full,
+        x=tuple(float(coordinate) for coordinate in row.x),
+        imported=row.imported_seq is not None,
+        given_up=row.given_up,
+    )
 
 
-def _attempt_row(row: Any) -> tuple[Any, ...]:
-    also = (row.details or {}).get("also", {})
-    return (row.job_id, row.number, row.outcome, row.value, row.failure, also)
+def stored_job(row: Any, names: dict[int, str]) -> Job:
+    return Job(
+        sample=row.sample_id,
+        objective=names[row.objective_id],
+        cheap_only=row.cheap_only,
+        step=row.step,
+        state=row.state,
+        lease=row.lease,
+        attempts=row.attempts,
+        errors=row.errors,
+        losses=row.losses,
+        backs_off=row.ready_at is not None,
+    )
 
 
-def _log(tables: StudyTables, names: dict[int, str]) -> list[LogEntry]:
+def _stored_attempt(row: Any) -> Attempt:
+    details = row.details or {}
+    return Attempt(
+        job=row.job_id,
+        number=row.number,
+        outcome=row.outcome,
+        value=row.value,
+        failure=row.failure,
+        also=details.get("also", {}),
+    )
+
+
+def _stored_counters(row: Any) -> tuple[int, ...]:
+    return row.created, row.done, row.failed, row.superseded, row.open_full
+
+
+def _stored_log(tables: StudyTables, names: dict[int, str]) -> list[LogEntry]:
     value_at = {row.seq: row for row in tables.values}
     log = []
     for event in tables.events:
+        entry = LogEntry(event.kind)
         value = value_at.get(event.seq)
-        if value is None:
-            log.append(LogEntry(event.kind))
-        else:
-            log.append(
-                LogEntry(event.kind, value.sample_id, names[value.objective_id], value.value, value.failure),
+        if value is not None:
+            entry = LogEntry(
+                kind=event.kind,
+                sample=value.sample_id,
+                objective=names[value.objective_id],
+                value=value.value,
+                failure=value.failure,
             )
+        log.append(entry)
     return log
 
 
 def model_snapshot(model: StudyModel) -> Snapshot:
-    state = "active" if model.active else "paused"
-    planned = len(model.planned_full)
-    settled = len(model.settled_full)
     return {
-        "study": (model.phase, state, model.budget, model.step, planned, settled),
-        "ending": (model.stopped, model.cancel_running),
-        "imported": (sum(sample.imported for sample in model.samples.values()), model.imported_complete),
-        "samples": {
-            number: (sample.full, sample.given_up, sample.imported, model.open_outputs(number))
-            for number, sample in model.samples.items()
-        },
-        "jobs": {
-            number: (
-                *(job.sample, job.objective, job.cheap_only, job.step),
-                *(job.state, job.lease, job.attempts, job.errors, job.losses, job.backs_off),
-            )
-            for number, job in model.jobs.items()
-        },
-        "attempts": {
-            lease: (attempt.job, attempt.number, attempt.outcome, attempt.value, attempt.failure, attempt.also)
-            for lease, attempt in model.attempts.items()
-        },
+        "phase": model.phase,
+        "state": "active" if model.active else "paused",
+        "budget": model.budget,
+        "step": model.step,
+        "planned_full": len(model.planned_full),
+        "settled_full": len(model.settled_full),
+        "stopped": model.stopped,
+        "cancel_running": model.cancel_running,
+        "imported": sum(sample.imported for sample in model.samples.values()),
+        "imported_complete": model.imported_complete,
+        "samples": model.samples,
+        "open outputs": {number: model.open_outputs(number) for number in model.samples},
+        "jobs": model.jobs,
+        "attempts": model.attempts,
         "log": model.log,
         "counters": model.counters(),
         "anomalies": model.anomalies(),
@@ -96,5 +125,10 @@ def differences(actual: Any, expected: Any) -> str:
     """Of tables, only the rows that differ."""
     if not isinstance(actual, dict):
         return f"{actual} is not {expected}"
-    keys = sorted(key for key in {**actual, **expected} if actual.get(key) != expected.get(key))
-    return "; ".join(f"{key}: {actual.get(key)} is not {expected.get(key)}" for key in keys)
+    parts = []
+    for key in sorted({**actual, **expected}):
+        row = actual.get(key)
+        expected_row = expected.get(key)
+        if row != expected_row:
+            parts.append(f"{key}: {row} is not {expected_row}")
+    return "; ".join(parts)

@@ -12,7 +12,7 @@ from app.store.tables import jobs, objectives, samples, workers
 from app.store.work.server_uptime import beat
 from counterpoise.wire.specification import parse_specification
 from tests.reliability.machine.invariants import check_invariants, check_view
-from tests.reliability.machine.snapshot import database_snapshot, differences, model_snapshot
+from tests.reliability.machine.snapshot import database_snapshot, differences, model_snapshot, stored_job, stored_sample
 from tests.reliability.machine.tables import read_tables
 from tests.reliability.model import lifecycle as model_lifecycle
 from tests.reliability.model.records import Job, LogEntry, Sample, StudyRules
@@ -38,8 +38,16 @@ class StudyMachine(RuleBasedStateMachine):
         """`run_of_two`: the run with a co-objective."""
         runs: dict[str, list[str]] = {"mass": [], "crash": []}
         runs[run_of_two] = [CO_OBJECTIVES[run_of_two]]
-        rules = StudyRules(runs, RATIOS, initial_samples, batch_size=2, max_attempts=2, max_losses=3)
-        assert create(self.database, parse_specification(specification(rules, budget)), 60.0)
+        rules = StudyRules(
+            runs=runs,
+            ratios=RATIOS,
+            initial_samples=initial_samples,
+            batch_size=2,
+            max_attempts=2,
+            max_losses=3,
+        )
+        spec = parse_specification(specification(rules, budget))
+        assert create(self.database, spec, 60.0)
         self.database.write(beat)
         self.model = model_lifecycle.create(rules, budget)
 
@@ -55,20 +63,18 @@ class StudyMachine(RuleBasedStateMachine):
 
     def new_samples(self) -> dict[int, Sample]:
         """Samples that the model does not have yet."""
-        new = {}
-        for row in self.read(select(samples).order_by(samples.c.id)):
-            if row.id not in self.model.samples:
-                x = tuple(float(coordinate) for coordinate in row.x)
-                new[row.id] = Sample(row.full, x, imported=row.imported_seq is not None)
+        rows = self.read(select(samples).order_by(samples.c.id))
+        new = {row.id: stored_sample(row) for row in rows if row.id not in self.model.samples}
+        assert not any(sample.given_up for sample in new.values())
         return new
 
     def new_jobs(self) -> dict[int, Job]:
-        """Jobs that the model does not have yet, as they must be when they are new."""
+        """Jobs that the model does not have yet."""
         names = {row.id: row.name for row in self.read(select(objectives))}
-        new = {}
-        for row in self.read(select(jobs).order_by(jobs.c.id)):
-            if row.id not in self.model.jobs:
-                new[row.id] = Job(row.sample_id, names[row.objective_id], row.cheap_only, row.step)
+        rows = self.read(select(jobs).order_by(jobs.c.id))
+        new = {row.id: stored_job(row, names) for row in rows if row.id not in self.model.jobs}
+        for job in new.values():
+            assert job == Job(job.sample, job.objective, job.cheap_only, job.step), "a new job is not fresh"
         return new
 
     @rule()
@@ -82,7 +88,7 @@ class StudyMachine(RuleBasedStateMachine):
         tables = read_tables(self.database)
         actual = database_snapshot(tables)
         expected = model_snapshot(self.model)
-        for part in actual:
+        for part in expected:
             assert actual[part] == expected[part], f"{part}: {differences(actual[part], expected[part])}"
         assert actual["log"][: len(self.log)] == self.log, "an entry of the log has changed"
         self.log = actual["log"]

@@ -24,7 +24,8 @@ def refuses(model: StudyModel, x: Point, evaluation: Evaluation) -> bool:
     """A value never changes; an awaited run is imported as a whole, with values or as infeasible."""
     known = known_at(model, x)
     for name, value in evaluation.items():
-        if isinstance(known.get(name), float) and known[name] != value:
+        result = known.get(name)
+        if isinstance(result, float) and result != value:
             return True
     for sample in samples_at(model, x):
         unsettled = [job for job in model.jobs_of(sample) if job.state != "done"]
@@ -34,34 +35,45 @@ def refuses(model: StudyModel, x: Point, evaluation: Evaluation) -> bool:
 
 
 def _contradicts(model: StudyModel, job: Job, evaluation: Evaluation) -> bool:
-    co_values = [evaluation[name] for name in model.rules.runs[job.objective] if name in evaluation]
+    co_objectives = model.rules.runs[job.objective]
+    co_values = [evaluation[name] for name in co_objectives if name in evaluation]
     if job.objective not in evaluation:
         return bool(co_values) and model.samples[job.sample].full
     is_infeasible = evaluation[job.objective] is None
     return is_infeasible and any(value is not None for value in co_values)
 
 
-def import_at(model: StudyModel, x: Point, evaluation: Evaluation, *, evaluate: bool) -> dict[str, float | None] | None:
+def import_at(
+    model: StudyModel,
+    x: Point,
+    evaluation: Evaluation,
+    *,
+    evaluate: bool,
+) -> dict[str, float | None] | None:
     """Import a row that is not refused; return what a new sample at the point knows, or None if none is made."""
     samples = samples_at(model, x)
-    known_before = known_at(model, x)
-    full = next((sample for sample in samples if model.samples[sample].full), None)
-    was_complete = full is not None and is_complete(model, full)
+    known = known_at(model, x)
+    was_complete = {sample: is_complete(model, sample) for sample in samples}
     for sample in samples:
-        for job in model.jobs_of(sample):
-            if job.state != "done" and job.objective in evaluation:
-                _settle_job(model, job, evaluation)
-    if full is not None:
-        _add_values(model, full, evaluation)
-        if model.samples[full].imported and is_complete(model, full) and not was_complete:
-            model.imported_complete += 1
-        return None
+        _settle_jobs(model, sample, evaluation)
+    for sample in samples:
+        if model.samples[sample].full:
+            _add_values(model, sample, evaluation)
+            if model.samples[sample].imported:
+                model.imported_complete += is_complete(model, sample) - was_complete[sample]
+            return None
     wants_jobs = evaluate and len(evaluation) < len(model.rules.objectives)
-    has_news = any(known_before.get(name) != _as_result(value) for name, value in evaluation.items())
-    if samples and not wants_jobs and not has_news:
+    results = {name: _as_result(value) for name, value in evaluation.items()}
+    if samples and not wants_jobs and results.items() <= known.items():
         return None
-    values = {name: result for name, result in known_before.items() if isinstance(result, float)}
+    values = {name: result for name, result in known.items() if isinstance(result, float)}
     return {**values, **evaluation}
+
+
+def _settle_jobs(model: StudyModel, sample: int, evaluation: Evaluation) -> None:
+    for job in model.jobs_of(sample):
+        if job.state != "done" and job.objective in evaluation:
+            _settle_job(model, job, evaluation)
 
 
 def _settle_job(model: StudyModel, job: Job, evaluation: Evaluation) -> None:
@@ -89,7 +101,8 @@ def _correct_failure(model: StudyModel, job: Job) -> None:
     """A job that failed for another reason is now known to be infeasible."""
     known = model.known(job.sample)
     for name in model.rules.outputs_of(job.objective):
-        if not isinstance(known.get(name), float) and known.get(name) != "infeasible":
+        result = known.get(name)
+        if not isinstance(result, float) and result != "infeasible":
             model.log_failure(job.sample, name, "infeasible")
 
 
@@ -99,9 +112,11 @@ def _add_values(model: StudyModel, sample: int, evaluation: Evaluation) -> None:
     for job in model.jobs_of(sample):
         if job.state != "done":
             awaited.update(model.rules.outputs_of(job.objective))
+    known = model.known(sample)
     for name, value in evaluation.items():
-        known = model.known(sample).get(name)
-        if name not in awaited and not isinstance(known, float) and known != _as_result(value):
+        result = known.get(name)
+        is_news = not isinstance(result, float) and result != _as_result(value)
+        if name not in awaited and is_news:
             model.log_result(sample, name, value, "infeasible")
 
 

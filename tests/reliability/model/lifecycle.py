@@ -55,12 +55,14 @@ def extend(model: StudyModel, budget: int) -> bool:
 
 def retry(model: StudyModel, runs: Sequence[str]) -> int:
     """Return the number of jobs that are ready again."""
-    failed = [job for job in model.jobs.values() if job.state == "failed" and job.objective in runs]
-    for job in failed:
-        job.move_to("ready")
-        job.errors = 0
-        job.losses = 0
-    if failed:
+    retried = 0
+    for job in model.jobs.values():
+        if job.state == "failed" and job.objective in runs:
+            job.move_to("ready")
+            job.errors = 0
+            job.losses = 0
+            retried += 1
+    if retried:
         model.cancel_running = False
         model.log_events("retried")
-    return len(failed)
+    return retried

@@ -16,6 +16,9 @@ class StepId(NamedTuple):
     objective: int  # of a stream, else -1
     number: int
 
+    def is_stream_of(self, objective: int) -> bool:
+        return self.kind == "stream" and self.objective == objective
+
 
 class LogEntry(NamedTuple):
     """One number of the study's sequence."""
@@ -25,6 +28,13 @@ class LogEntry(NamedTuple):
     objective: str | None = None
     value: float | None = None
     failure: str | None = None
+
+    @property
+    def result(self) -> Result:
+        if self.value is not None:
+            return self.value
+        assert self.failure is not None
+        return self.failure
 
 
 @dataclass
@@ -51,11 +61,15 @@ class Job:
     errors: int = 0
     losses: int = 0
     backs_off: bool = False
-    co_outcomes: dict[str, str] = field(default_factory=dict)  # how the co-objectives of its run ended
+    # How the co-objectives of its run ended; the database has it only in the counters of objectives.
+    co_outcomes: dict[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def is_open(self) -> bool:
         return self.state in OPEN
+
+    def state_of(self, co_objective: str) -> str:
+        return self.co_outcomes[co_objective] if self.state == "done" else self.state
 
     def move_to(self, state: str, lease: str | None = None) -> None:
         """Change the state; the former lease and back-off end."""
@@ -73,6 +87,10 @@ class Attempt:
     failure: str | None = None
     also: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def is_reported(self) -> bool:
+        return self.outcome in REPORTED
+
 
 @dataclass
 class TellItem:
@@ -84,7 +102,8 @@ class TellItem:
 
     def repeats(self, attempt: Attempt) -> bool:
         """Whether it reports what the attempt reported before."""
-        return (self.value, self.failure, self.also) == (attempt.value, attempt.failure, attempt.also)
+        same_result = self.value == attempt.value and self.failure == attempt.failure
+        return same_result and self.also == attempt.also
 
 
 @dataclass

@@ -11,7 +11,9 @@ NO_OBJECTIVE = -1
 
 
 def drop_due(model: StudyModel, kind: str) -> None:
-    model.due_steps = {step: size for step, size in model.due_steps.items() if step.kind != kind}
+    for step in list(model.due_steps):
+        if step.kind == kind:
+            del model.due_steps[step]
 
 
 def schedule_initial(model: StudyModel) -> None:
@@ -23,7 +25,8 @@ def schedule_initial(model: StudyModel) -> None:
 
 
 def schedule_due_steps(model: StudyModel) -> None:
-    if model.phase == "finished" or any(step.kind != "stream" for step in model.due_steps):
+    waits_for_step = any(step.kind != "stream" for step in model.due_steps)
+    if model.phase == "finished" or waits_for_step:
         return
     if len(model.settled_full) == len(model.planned_full):
         _schedule_search_or_closing(model)
@@ -53,24 +56,22 @@ def _schedule_stream(model: StudyModel, run: str) -> None:
     """A generation is due when at most half of the last one is unsettled; the design counts as the first."""
     position = model.rules.objectives.index(run)
     ratio = model.rules.ratios[run]
-    if ratio <= 1 or any((step.kind, step.objective) == ("stream", position) for step in model.due_steps):
+    is_due = any(step.is_stream_of(position) for step in model.due_steps)
+    if ratio <= 1 or is_due:
         return
     design = len(model.planned_full)
-    generation = _last_generation(model, position)
-    jobs = model.jobs_for(run)
-    unsettled = [job for job in jobs if job.is_open and job.cheap_only == (generation > 0)]
+    done = [step.number for step in model.done_steps if step.is_stream_of(position)]
+    generation = max(done, default=0)
     last_size = LAMBDA if generation else min(LAMBDA, design)
+    jobs = model.jobs_for(run)
+    of_last = [job for job in jobs if job.cheap_only == (generation > 0)]
+    unsettled = sum(job.is_open for job in of_last)
     size = min(LAMBDA, design * ratio - len(jobs))
-    if len(unsettled) <= last_size // 2 and size > 0:
+    if unsettled <= last_size // 2 and size > 0:
         _make_due(model, StepId("stream", position, generation + 1), size)
 
 
-def _last_generation(model: StudyModel, position: int) -> int:
-    streams = [step for step in model.done_steps if (step.kind, step.objective) == ("stream", position)]
-    return max((step.number for step in streams), default=0)
-
-
-def commit_step(model: StudyModel, step: StepId) -> int:
+def commit(model: StudyModel, step: StepId) -> int:
     """Return the number of samples that the step proposes; the caller adds them with `add_proposal`."""
     size = model.due_steps.pop(step)
     model.done_steps.append(step)
@@ -86,7 +87,12 @@ def commit_step(model: StudyModel, step: StepId) -> int:
     return size
 
 
-def add_proposal(model: StudyModel, step: StepId, samples: Mapping[int, Sample], jobs: Mapping[int, Job]) -> None:
+def add_proposal(
+    model: StudyModel,
+    step: StepId,
+    samples: Mapping[int, Sample],
+    jobs: Mapping[int, Job],
+) -> None:
     """Add what the step proposed; the points are the optimiser's."""
     model.samples |= samples
     model.jobs |= jobs

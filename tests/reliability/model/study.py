@@ -42,6 +42,11 @@ class StudyModel:
     def leased_jobs(self) -> list[int]:
         return [number for number, job in self.jobs.items() if job.lease]
 
+    @property
+    def reported_leases(self) -> list[str]:
+        """Leases on which a result was told."""
+        return [lease for lease, attempt in self.attempts.items() if attempt.is_reported]
+
     def jobs_of(self, sample: int) -> list[Job]:
         return [job for job in self.jobs.values() if job.sample == sample]
 
@@ -58,7 +63,7 @@ class StudyModel:
         results: dict[str, Result] = {}
         for entry in self.log:
             if entry.sample == sample and entry.objective is not None:
-                results[entry.objective] = entry.value if entry.value is not None else entry.failure or ""
+                results[entry.objective] = entry.result
         return results
 
     def counters(self) -> dict[str, tuple[int, ...]]:
@@ -67,21 +72,23 @@ class StudyModel:
         for run, co_objectives in self.rules.runs.items():
             jobs = self.jobs_for(run)
             open_full = sum(job.is_open and not job.cheap_only for job in jobs)
-            counters[run] = (len(jobs), *_count_ends([job.state for job in jobs]), open_full)
+            states = [job.state for job in jobs]
+            counters[run] = (len(jobs), *_count_ends(states), open_full)
             for name in co_objectives:
-                ends = [job.co_outcomes[name] if job.state == "done" else job.state for job in jobs]
-                counters[name] = (len(jobs), *_count_ends(ends), 0)
+                states = [job.state_of(name) for job in jobs]
+                counters[name] = (len(jobs), *_count_ends(states), 0)
         return counters
 
     def anomalies(self) -> dict[str, tuple[int, int, int]]:
         """By objective: expired leases, late values, duplicate values."""
-        outcomes: Counter[tuple[str, str | None]] = Counter()
+        late: Counter[str] = Counter()
+        duplicate: Counter[str] = Counter()
         for attempt in self.attempts.values():
-            outcomes[self.jobs[attempt.job].objective, attempt.outcome] += 1
-        return {
-            name: (self.expired[name], outcomes[name, "late"], outcomes[name, "duplicate"])
-            for name in self.rules.objectives
-        }
+            objective = self.jobs[attempt.job].objective
+            late[objective] += attempt.outcome == "late"
+            duplicate[objective] += attempt.outcome == "duplicate"
+        names = self.rules.objectives
+        return {name: (self.expired[name], late[name], duplicate[name]) for name in names}
 
     def log_events(self, *kinds: str) -> None:
         self.log += [LogEntry(kind) for kind in kinds]

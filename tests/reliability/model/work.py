@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from tests.reliability.model.records import REPORTED, Attempt, Job, TellItem
+from tests.reliability.model.records import Attempt, Job, TellItem
 from tests.reliability.model.steps import schedule_due_steps
 from tests.reliability.model.study import StudyModel
 from tests.reliability.model.transitions import count_error, count_loss, return_to_queue, set_done, set_failed
@@ -22,11 +22,13 @@ def ask(model: StudyModel, runs: Sequence[str], max_jobs: int) -> list[int]:
 
 
 def _queue(model: StudyModel, run: str) -> list[int]:
-    def is_waiting(job: Job) -> bool:
-        return job.objective == run and job.state == "ready" and not job.backs_off
-
-    waiting = [number for number, job in model.jobs.items() if is_waiting(job)]
-    return sorted(waiting, key=lambda number: (model.jobs[number].cheap_only, number))
+    full: list[int] = []
+    cheap_only: list[int] = []
+    for number, job in sorted(model.jobs.items()):
+        if job.objective == run and job.state == "ready" and not job.backs_off:
+            queue = cheap_only if job.cheap_only else full
+            queue.append(number)
+    return full + cheap_only
 
 
 def lease(model: StudyModel, number: int, token: str) -> None:
@@ -53,7 +55,10 @@ def tell(model: StudyModel, items: Sequence[TellItem]) -> list[Response]:
 
 
 def _tell_round(
-    model: StudyModel, items: Sequence[TellItem], indices: list[int], responses: dict[int, Response]
+    model: StudyModel,
+    items: Sequence[TellItem],
+    indices: list[int],
+    responses: dict[int, Response],
 ) -> list[int]:
     """Process the first item of each job; return the indices of the others."""
     processed: set[int] = set()
@@ -72,7 +77,7 @@ def _tell_round(
 def _tell_item(model: StudyModel, item: TellItem) -> int:
     attempt = model.attempts[item.lease]
     job = model.jobs[item.job]
-    if attempt.outcome in REPORTED:
+    if attempt.is_reported:
         return 200 if item.repeats(attempt) else 409
     if not set(item.also) <= set(model.rules.runs[job.objective]):
         return 422
@@ -80,7 +85,7 @@ def _tell_item(model: StudyModel, item: TellItem) -> int:
     attempt.failure = item.failure
     attempt.also = item.also
     if item.value is not None:
-        attempt.outcome = _tell_value(model, job, item.lease, item.value, item.also)
+        attempt.outcome = _tell_value(model, job, item)
     else:
         attempt.outcome = "failed"
         _tell_failure(model, job, item)
@@ -88,12 +93,13 @@ def _tell_item(model: StudyModel, item: TellItem) -> int:
     return 200
 
 
-def _tell_value(model: StudyModel, job: Job, token: str, value: float, also: dict[str, float]) -> str:
+def _tell_value(model: StudyModel, job: Job, item: TellItem) -> str:
     """Return the outcome of the attempt."""
+    assert item.value is not None
     if job.state == "done":
         return "duplicate"
-    outcome = "done" if job.lease == token else "late"
-    set_done(model, job, value, also)
+    outcome = "done" if job.lease == item.lease else "late"
+    set_done(model, job, item.value, item.also)
     return outcome
 
 
