@@ -10,9 +10,9 @@ from sqlalchemy import Connection, select
 
 from app.planner.planner import plan_one
 from app.service.studies.lifecycle import create
-from app.service.work.ask import serve
-from app.service.work.expire import expire
-from app.service.work.tell import tell, tell_all
+from app.service.work.ask import serve_asks
+from app.service.work.expire import expire_leases
+from app.service.work.tell import settle_tells, tell
 from app.store.database import Database
 from app.store.tables import attempts, sample_values, steps, studies
 from app.store.upgrade import upgrade
@@ -21,7 +21,14 @@ from counterpoise.wire.work import Ask, Job, Tell
 from tests.e2e.plate import SPEC, evaluate
 from tests.e2e.replay import proposals, recorded, replay
 from tests.reliability.faults.fault_processes import FaultPoints, run_until_killed
-from tests.reliability.faults.lab_states import asks, attempt_outcomes, end_claims, make_overdue, planned_lab
+from tests.reliability.faults.lab_states import (
+    asks,
+    attempt_outcomes,
+    end_claims,
+    expire_all,
+    make_overdue,
+    planned_lab,
+)
 from tests.reliability.input.stored_rows import all_rows
 from tests.service.lab import Lab
 
@@ -69,10 +76,9 @@ def test_killed_tell_is_recorded_completely_or_not_at_all(
 @pytest.mark.parametrize(("point", "happens"), [("ask.written", False), ("ask.committed", True)])
 def test_job_of_a_killed_ask_is_ready_or_returns(lab: Lab, faults: FaultPoints, point: str, happens: bool) -> None:
     with changes_if(lab, happens):
-        run_until_killed(faults, point, serve, lab.database.url, asks(1), 20.0)
+        run_until_killed(faults, point, serve_asks, lab.database.url, asks(1), 20.0)
     if happens:
-        assert lab.expire() == 1
-        lab.ripen()
+        assert expire_all(lab) == 1
     assert len(lab.ask("crash", most=4)) == 4
     lab.check_counters()
 
@@ -80,10 +86,10 @@ def test_job_of_a_killed_ask_is_ready_or_returns(lab: Lab, faults: FaultPoints, 
 @pytest.mark.parametrize("point", ["expire.found", "expire.written"])
 def test_killed_expiry_changes_nothing(lab: Lab, faults: FaultPoints, point: str) -> None:
     (job,) = lab.ask("crash")
-    make_overdue(lab, job)
+    make_overdue(lab)
     with changes_if(lab, False):
-        run_until_killed(faults, point, expire, lab.database.url)
-    assert expire(lab.database) == 1
+        run_until_killed(faults, point, expire_leases, lab.database.url)
+    assert expire_leases(lab.database) == 1
     assert lab.job(job.job)["losses"] == 1
     lab.check_counters()
 
@@ -143,7 +149,7 @@ class KilledRun:
         ask = Ask(worker="w", studies=["*"], objectives=["*"], max_jobs=8)
         for _ in range(1000):
             planned = self.plan()
-            (leased,) = serve(self.database, [ask], 20.0)
+            (leased,) = serve_asks(self.database, [ask], 20.0)
             for job in leased:
                 self.tell(job)
             if not leased and not planned:
@@ -215,7 +221,7 @@ class KilledRun:
             pass
 
         def try_tell(connection: Connection) -> None:
-            tell_all(connection, items)
+            settle_tells(connection, items)
             due_after.extend(due_kinds(connection))
             raise RolledBack
 

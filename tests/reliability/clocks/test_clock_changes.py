@@ -11,7 +11,7 @@ from app.service.monitoring.events import trim
 from app.service.work.workers import list_workers
 from app.store.database import Database
 from app.store.sql.clock import database_now
-from app.store.studies.steps import claim, fail_step
+from app.store.studies.steps import claim_step, fail_step
 from app.store.tables import events, sample_values, steps
 from counterpoise.wire.work import Job
 from tests.reliability.clocks.database_clock import DatabaseClock
@@ -67,7 +67,7 @@ def test_backoff_ends(lab: TimedLab, set_s: float) -> None:
 @BOTH_WAYS
 def test_step_of_a_dead_planner_is_planned(database: Database, clock: DatabaseClock, set_s: float) -> None:
     lab = TimedLab(database, clock)
-    assert database.write(lambda connection: claim(connection, CLAIM_S)) is not None
+    assert database.write(claim_step, CLAIM_S) is not None
     assert not plan_one(database)
     clock.advance(set_s)
     assert plan_one(database)
@@ -77,9 +77,9 @@ def test_step_of_a_dead_planner_is_planned(database: Database, clock: DatabaseCl
 @BOTH_WAYS
 def test_failed_step_is_retried(database: Database, clock: DatabaseClock, set_s: float) -> None:
     TimedLab(database, clock)
-    step = database.write(lambda connection: claim(connection, CLAIM_S))
+    step = database.write(claim_step, CLAIM_S)
     assert step is not None
-    database.write(lambda connection: fail_step(connection, step.id, step.claim, "a fault", 300.0))
+    database.write(fail_step, step, "a fault", 300.0)
     assert not plan_one(database)
     clock.advance(set_s)
     assert plan_one(database)

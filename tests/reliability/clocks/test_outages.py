@@ -3,11 +3,11 @@
 import pytest
 from sqlalchemy import update
 
-from app.service.work.expire import expire
+from app.service.work.expire import expire_leases
 from app.service.work.heartbeat import heartbeat
 from app.store.database import Database
 from app.store.tables import jobs, kept_leases
-from app.store.work.server_uptime import beat
+from app.store.work.server_uptime import record_uptime
 from tests.reliability.clocks.database_clock import DatabaseClock
 from tests.reliability.clocks.timed_lab import LEASE_S, TICK_S, TimedLab, running_lab
 
@@ -114,11 +114,11 @@ def test_planner_suspended_between_read_and_write_ends_no_lease_after_an_outage(
     def suspend(point: str) -> None:
         if point == "expire.found":
             lab.clock.advance(20 * LEASE_S)
-            lab.database.write(beat)
+            lab.database.write(record_uptime)
 
     lab.database.write(lambda connection: connection.execute(overdue))
     monkeypatch.setattr("app.service.work.expire.point", suspend)
-    assert expire(lab.database) == 0
+    assert expire_leases(lab.database) == 0
     assert heartbeat(lab.database, [job.lease])[0].expires_at is not None
 
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from app.service.work.expire import expire, tidy
+from app.service.work.expire import clean_up, expire_leases
 from app.service.work.heartbeat import heartbeat
 from app.store.database import Database
 from app.store.tables import attempts
-from app.store.work.server_uptime import beat
+from app.store.work.server_uptime import record_uptime
 from counterpoise.wire.work import Job
 from tests.reliability.clocks.database_clock import DatabaseClock
 from tests.service.lab import Lab
@@ -27,10 +27,10 @@ class TimedLab(Lab):
             self.run_housekeeping(*alive, served=served)
 
     def run_housekeeping(self, *alive: Job, served: bool = True) -> None:
-        tidy(self.database)
-        expire(self.database)
+        clean_up(self.database)
+        expire_leases(self.database)
         if served:
-            self.database.write(beat)
+            self.database.write(record_uptime)
             if alive:
                 self.heartbeat(*alive)
 

@@ -4,14 +4,14 @@ from alembic import command
 
 from app.store.database import Database
 from app.store.tables import metadata
-from app.store.upgrade import _config
+from app.store.upgrade import migration_config
 from tests.store.test_old_data import ENDINGS, OLD, _fill, rows_of
 
 FIRST_REVISION = "0001"
 
 
 def write_first_version(database: Database) -> None:
-    database.migrate(lambda connection: command.upgrade(_config(connection), FIRST_REVISION))
+    database.migrate(lambda connection: command.upgrade(migration_config(connection), FIRST_REVISION))
     database.write(_fill)
 
 

@@ -2,9 +2,10 @@
 
 from sqlalchemy import Connection, update
 
+from app.service.work.expire import expire_leases
 from app.store.database import Database
-from app.store.tables import attempts, jobs, pulse, steps
-from app.store.work.server_uptime import beat
+from app.store.tables import attempts, jobs, server_uptime, steps
+from app.store.work.server_uptime import record_uptime
 from counterpoise.wire.work import Ask, Job
 from tests.service.lab import Lab
 
@@ -47,15 +48,24 @@ def asks(max_jobs: int, objective: str = "crash") -> list[Ask]:
     return [Ask(worker="other", studies=["wing"], objectives=[objective], max_jobs=max_jobs)]
 
 
-def make_overdue(lab: Lab, job: Job) -> None:
-    """The lease is overdue, but no planner has expired it yet."""
+def make_overdue(lab: Lab) -> None:
+    """All leases are overdue, but no planner has expired them yet."""
+    leased = update(jobs).where(jobs.c.state == "leased")
 
     def change(connection: Connection) -> None:
-        beat(connection)
-        connection.execute(update(pulse).values(resumed_at=0.0))
-        connection.execute(update(jobs).where(jobs.c.id == job.job).values(expires_at=1.0))
+        record_uptime(connection)
+        connection.execute(update(server_uptime).values(resumed_at=0.0))
+        connection.execute(leased.values(expires_at=1.0))
 
     lab.database.write(change)
+
+
+def expire_all(lab: Lab) -> int:
+    """All leases expire, and their jobs are ready without a back-off."""
+    make_overdue(lab)
+    expired = expire_leases(lab.database)
+    lab.ripen()
+    return expired
 
 
 def end_claims(database: Database) -> None:

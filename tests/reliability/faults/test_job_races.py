@@ -4,14 +4,14 @@ import pytest
 
 from app.errors import StudyBusy
 from app.service.studies.lifecycle import delete, stop
-from app.service.work.ask import serve
-from app.service.work.expire import expire
+from app.service.work.ask import serve_asks
+from app.service.work.expire import expire_leases
 from app.service.work.heartbeat import heartbeat
 from app.service.work.tell import tell
 from app.store.database import Database
 from app.store.tables import attempts, jobs
 from tests.reliability.faults.fault_processes import FaultPoints, run_beside
-from tests.reliability.faults.lab_states import asks, attempt_outcomes, make_overdue, planned_lab
+from tests.reliability.faults.lab_states import asks, attempt_outcomes, expire_all, make_overdue, planned_lab
 from tests.service.lab import Lab
 
 HEARTBEAT_S = 20.0
@@ -23,7 +23,7 @@ def lab(database: Database) -> Lab:
 
 
 def test_two_asks_share_no_job(lab: Lab, faults: FaultPoints) -> None:
-    with faults.held("ask.written", serve, lab.database.url, asks(2), HEARTBEAT_S) as other:
+    with faults.held("ask.written", serve_asks, lab.database.url, asks(2), HEARTBEAT_S) as other:
         (first,), second, waited = run_beside(lab.database, other, lambda: lab.ask("crash", most=4))
     assert lab.database.is_sqlite or not waited, "an ask waits for locked jobs instead of skipping them"
     assert len(first) == 2
@@ -37,9 +37,9 @@ def test_two_asks_share_no_job(lab: Lab, faults: FaultPoints) -> None:
 
 def test_expiry_that_read_before_an_ask_keeps_the_new_lease(lab: Lab, faults: FaultPoints) -> None:
     (job,) = lab.ask("crash")
-    make_overdue(lab, job)
-    with faults.held("expire.found", expire, lab.database.url) as expiry:
-        assert expire(lab.database) == 1  # by another planner
+    make_overdue(lab)
+    with faults.held("expire.found", expire_leases, lab.database.url) as expiry:
+        assert expire_leases(lab.database) == 1  # by another planner
         lab.ripen()
         (again,) = lab.ask("crash")
         assert again.job == job.job
@@ -52,8 +52,8 @@ def test_expiry_that_read_before_an_ask_keeps_the_new_lease(lab: Lab, faults: Fa
 
 def test_expiry_that_read_before_a_heartbeat_keeps_the_lease(lab: Lab, faults: FaultPoints) -> None:
     (job,) = lab.ask("crash")
-    make_overdue(lab, job)
-    with faults.held("expire.found", expire, lab.database.url) as expiry:
+    make_overdue(lab)
+    with faults.held("expire.found", expire_leases, lab.database.url) as expiry:
         assert heartbeat(lab.database, [job.lease])[0].expires_at is not None
         expiry.resume()
         assert expiry.result() == 0
@@ -62,8 +62,8 @@ def test_expiry_that_read_before_a_heartbeat_keeps_the_lease(lab: Lab, faults: F
 
 def test_expiry_that_read_before_a_tell_keeps_the_value(lab: Lab, faults: FaultPoints) -> None:
     (job,) = lab.ask("crash")
-    make_overdue(lab, job)
-    with faults.held("expire.found", expire, lab.database.url) as expiry:
+    make_overdue(lab)
+    with faults.held("expire.found", expire_leases, lab.database.url) as expiry:
         assert lab.tell(job, 1.0).status == 200
         expiry.resume()
         assert expiry.result() == 0
@@ -74,9 +74,9 @@ def test_expiry_that_read_before_a_tell_keeps_the_value(lab: Lab, faults: FaultP
 
 def test_two_expiries_count_one_loss(lab: Lab, faults: FaultPoints) -> None:
     (job,) = lab.ask("crash")
-    make_overdue(lab, job)
-    with faults.held("expire.written", expire, lab.database.url) as expiry:
-        results = run_beside(lab.database, expiry, lambda: expire(lab.database))
+    make_overdue(lab)
+    with faults.held("expire.written", expire_leases, lab.database.url) as expiry:
+        results = run_beside(lab.database, expiry, lambda: expire_leases(lab.database))
     assert (results.held, results.other) == (1, 0)
     assert lab.job(job.job)["losses"] == 1
     lab.check_counters()
@@ -84,9 +84,9 @@ def test_two_expiries_count_one_loss(lab: Lab, faults: FaultPoints) -> None:
 
 def test_expiry_waits_for_a_tell_that_is_being_written(lab: Lab, faults: FaultPoints) -> None:
     (job,) = lab.ask("crash")
-    make_overdue(lab, job)
+    make_overdue(lab)
     with faults.held("tell.written", tell, lab.database.url, [lab.said(job, 1.0)]) as telling:
-        results = run_beside(lab.database, telling, lambda: expire(lab.database))
+        results = run_beside(lab.database, telling, lambda: expire_leases(lab.database))
     assert results.held[0].status == 200
     assert results.other == 0
     assert lab.job(job.job)["state"] == "done"
@@ -99,11 +99,11 @@ def test_expiry_waits_for_a_tell_that_is_being_written(lab: Lab, faults: FaultPo
 
 def test_tell_whose_lease_expires_meanwhile_is_recorded(lab: Lab, faults: FaultPoints) -> None:
     (job,) = lab.ask("crash")
-    make_overdue(lab, job)
+    make_overdue(lab)
     if lab.database.is_sqlite:
         pytest.skip("on SQLite a tell that has begun is the only writer")
     with faults.held("tell.begun", tell, lab.database.url, [lab.said(job, 1.0)]) as telling:
-        assert expire(lab.database) == 1
+        assert expire_leases(lab.database) == 1
         lab.ripen()
         (other,) = lab.ask("crash")
         assert other.job == job.job
@@ -132,8 +132,7 @@ def test_one_of_two_tells_on_one_lease_is_refused(lab: Lab, faults: FaultPoints,
 @pytest.mark.parametrize("point", ["tell.begun", "tell.written"])
 def test_first_value_stands_when_two_leases_tell_at_once(lab: Lab, faults: FaultPoints, point: str) -> None:
     (old,) = lab.ask("crash")
-    lab.expire()
-    lab.ripen()
+    expire_all(lab)
     (new,) = lab.ask("crash")
     with faults.held(point, tell, lab.database.url, [lab.said(old, 1.0)]) as telling:
         results = run_beside(lab.database, telling, lambda: lab.tell(new, 2.0))
@@ -150,8 +149,7 @@ def test_first_value_stands_when_two_leases_tell_at_once(lab: Lab, faults: Fault
 
 def test_ask_beside_a_revival_skips_the_revived_job(lab: Lab, faults: FaultPoints) -> None:
     (job,) = lab.ask("crash")
-    lab.expire()
-    lab.ripen()
+    expire_all(lab)
     with faults.held("revive.written", heartbeat, lab.database.url, [job.lease]) as revival:
         results = run_beside(lab.database, revival, lambda: lab.ask("crash", most=4))
     assert results.held[0].expires_at is not None
@@ -162,9 +160,8 @@ def test_ask_beside_a_revival_skips_the_revived_job(lab: Lab, faults: FaultPoint
 
 def test_revival_beside_an_ask_leaves_the_job_to_the_new_lease(lab: Lab, faults: FaultPoints) -> None:
     (job,) = lab.ask("crash")
-    lab.expire()
-    lab.ripen()
-    with faults.held("ask.written", serve, lab.database.url, asks(4), HEARTBEAT_S) as other:
+    expire_all(lab)
+    with faults.held("ask.written", serve_asks, lab.database.url, asks(4), HEARTBEAT_S) as other:
         results = run_beside(lab.database, other, lambda: heartbeat(lab.database, [job.lease]))
     assert results.other[0].expires_at is None
     assert lab.job(job.job)["lease"] in {leased.lease for leased in results.held[0]}
@@ -172,7 +169,7 @@ def test_revival_beside_an_ask_leaves_the_job_to_the_new_lease(lab: Lab, faults:
 
 
 def test_stop_beside_an_ask_keeps_the_new_lease(lab: Lab, faults: FaultPoints) -> None:
-    with faults.held("ask.written", serve, lab.database.url, asks(1), HEARTBEAT_S) as other:
+    with faults.held("ask.written", serve_asks, lab.database.url, asks(1), HEARTBEAT_S) as other:
         results = run_beside(lab.database, other, lambda: stop(lab.database, "wing", cancel_running=False))
     ((taken,),) = results.held
     assert [row["id"] for row in lab.rows(jobs) if row["state"] != "superseded"] == [taken.job]
@@ -188,7 +185,7 @@ def test_delete_beside_an_ask_is_refused(lab: Lab, faults: FaultPoints) -> None:
         with pytest.raises(StudyBusy, match="2 jobs are with workers"):
             delete(lab.database, "wing", force=False)
 
-    with faults.held("ask.written", serve, lab.database.url, asks(2), HEARTBEAT_S) as other:
+    with faults.held("ask.written", serve_asks, lab.database.url, asks(2), HEARTBEAT_S) as other:
         (leased,), _, waited = run_beside(lab.database, other, refused)
     assert waited
     assert [lab.tell(job, 1.0).status for job in leased] == [200, 200]

@@ -5,7 +5,7 @@ import pytest
 from app.planner.planner import plan_one
 from app.service.planning.replay import replay
 from app.service.studies.lifecycle import extend, pause, resume, stop
-from app.service.work.ask import serve
+from app.service.work.ask import serve_asks
 from app.store.database import Database
 from app.store.tables import jobs, samples, steps, studies
 from tests.reliability.faults.fault_processes import FaultPoints, run_beside
@@ -130,7 +130,7 @@ def test_tell_beside_a_step_does_not_change_it(database: Database, faults: Fault
 
 
 def test_step_beside_an_ask_keeps_the_new_leases(lab: Lab, faults: FaultPoints) -> None:
-    with faults.held("ask.written", serve, lab.database.url, asks(2, "mass"), 20.0) as other:
+    with faults.held("ask.written", serve_asks, lab.database.url, asks(2, "mass"), 20.0) as other:
         results = run_beside(lab.database, other, lambda: plan_one(lab.database))
     assert results.other
     taken = {job.job for job in results.held[0]}

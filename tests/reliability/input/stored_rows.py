@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Table, create_engine, select, text
 
 from app.store.database import Database
-from app.store.tables import attempts, jobs, metadata, studies
+from app.store.tables import attempts, feed, jobs, metadata, server_uptime, studies
 
 Rows = dict[str, list[Any]]  # by table
-WRITTEN_BY_SERVERS = ("pulse", "feed")  # without any request
-TABLES = [table for table in metadata.sorted_tables if table.name not in WRITTEN_BY_SERVERS]
+WRITTEN_BY_SERVERS = (feed, server_uptime)  # without any request
+TABLES = [table for table in metadata.sorted_tables if table not in WRITTEN_BY_SERVERS]
 
 
 def all_rows(database: Database, study: str | None = None) -> Rows:

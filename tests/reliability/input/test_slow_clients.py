@@ -11,7 +11,7 @@ import httpx
 import psutil
 import pytest
 
-from app.service.work.expire import expire
+from app.service.work.expire import expire_leases
 from app.store.database import Database
 from app.store.tables import attempts
 from tests.api.wing import SPEC
@@ -212,5 +212,5 @@ def test_expiry_is_not_delayed_by_slow_clients(server: AttackedServer) -> None:
             partial = b"POST /tell HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{"
             stack.enter_context(server.connection(partial))
         assert len(server.lease()) == 1
-        eventually(lambda: expire(server.database) or server.outcomes() == ["expired"], "the expiry")
+        eventually(lambda: expire_leases(server.database) or server.outcomes() == ["expired"], "the expiry")
         server.check_serves()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from app.errors import ImportInvalid
-from app.service.files.evaluation_reader import Evaluation, Reading
+from app.service.files.evaluation_reader import KnownEvaluation, Reading
 from app.service.files.import_evaluations import import_evaluations
 from tests.reliability.machine.study_machine import NAME, StudyMachine
 from tests.reliability.machine.work_rules import INDEX, VALUES
@@ -100,7 +100,7 @@ class ImportRules(StudyMachine):
     def import_into_database(self, rows: Rows, evaluate: bool) -> None:
         evaluations = []
         for number, (x, evaluation) in enumerate(rows.items(), 1):
-            evaluations.append(Evaluation(f"row {number}", x, dict(evaluation)))
+            evaluations.append(KnownEvaluation(number, f"row {number}", x, dict(evaluation)))
         import_evaluations(
             self.database, NAME, lambda spec: Reading(spec, evaluations), evaluate=evaluate, dry_run=False
         )

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.service.studies.progress import view
+from app.service.studies.progress import study_view
 from app.store.database import Database
 from tests.reliability.machine.tables import StudyTables
 
@@ -71,7 +71,7 @@ def check_view(database: Database, tables: StudyTables) -> None:
     """The study's public view counts the jobs that there are."""
     names = {row.id: row.name for row in tables.objectives}
     states = Counter((names[job.objective_id], job.state) for job in tables.jobs)
-    for objective in view(database, tables.study.name).objectives:
+    for objective in study_view(database, tables.study.name).objectives:
         if objective.same_run_as is None:
             counted = {state: getattr(objective, state) for state in STATES}
             assert counted == {state: states[objective.name, state] for state in STATES}

@@ -7,15 +7,16 @@ from hypothesis.stateful import precondition, rule
 from sqlalchemy import select, update
 
 from app.planner.planner import CLAIM_S
-from app.service.planning.execute_step import commit, prepare
+from app.service.planning.commit_step import commit_step
+from app.service.planning.compute_step import compute_step
 from app.service.planning.replay import replay
-from app.store.studies.steps import claim
+from app.store.studies.steps import claim_step
 from app.store.tables import steps
 from tests.reliability.machine.lifecycle_rules import LifecycleRules
 from tests.reliability.machine.snapshot import step_id
 from tests.reliability.machine.study_machine import NAME
+from tests.reliability.model import steps as model_steps
 from tests.reliability.model.records import Job, Sample, StepId
-from tests.reliability.model.steps import add_proposal, commit_step
 
 
 class PlanningRules(LifecycleRules):
@@ -32,7 +33,7 @@ class PlanningRules(LifecycleRules):
         step = self.claim()
         if step is None:
             return False
-        assert self.commit(step, prepare(self.database, step))
+        assert self.commit(step, compute_step(self.database, step))
         return True
 
     @rule(meanwhile=st.sampled_from(["pause", "stop", "other planner"]))
@@ -41,7 +42,7 @@ class PlanningRules(LifecycleRules):
         step = self.claim()
         if step is None:
             return
-        plan = prepare(self.database, step)
+        plan = compute_step(self.database, step)
         if meanwhile == "pause":
             self.set_active(False)
         elif meanwhile == "stop":
@@ -57,7 +58,7 @@ class PlanningRules(LifecycleRules):
     def claim_and_prepare(self) -> None:
         step = self.claim()
         if step is not None:
-            self.prepared = (step, prepare(self.database, step))
+            self.prepared = (step, compute_step(self.database, step))
 
     @precondition(lambda self: self.prepared is not None)
     @rule()
@@ -85,7 +86,7 @@ class PlanningRules(LifecycleRules):
 
     def claim(self) -> Any:
         claimable = self.claimable_steps()
-        step = self.database.write(lambda connection: claim(connection, CLAIM_S))
+        step = self.database.write(claim_step, CLAIM_S)
         if step is None:
             assert claimable == set()
         else:
@@ -105,18 +106,18 @@ class PlanningRules(LifecycleRules):
     def commit(self, step: Any, plan: Any) -> bool:
         claimed = self.read(select(steps.c.state).where(steps.c.id == step.id, steps.c.claim == step.claim))
         is_ours = [row.state for row in claimed] == ["due"]
-        committed = commit(self.database, step, plan)
+        committed = commit_step(self.database, step, plan)
         assert committed == (is_ours and self.model.active)
         if committed:
             self.seen.add(f"step: {step.kind}")
             ready = [job for job in self.model.jobs.values() if job.state == "ready"]
-            size = commit_step(self.model, step_id(step))
+            size = model_steps.commit(self.model, step_id(step))
             if any(job.state == "superseded" for job in ready):
                 self.seen.add(f"superseded: by {step.kind} step")
             samples = self.new_samples()
             jobs = self.new_jobs()
             self.check_proposal(step, size, samples, jobs)
-            add_proposal(self.model, step_id(step), samples, jobs)
+            model_steps.add_proposal(self.model, step_id(step), samples, jobs)
         return committed
 
     def check_proposal(self, step: Any, size: int, samples: dict[int, Sample], jobs: dict[int, Job]) -> None:

@@ -9,7 +9,7 @@ from app.service.studies.lifecycle import create
 from app.service.studies.lifecycle import delete as delete_study
 from app.store.database import Database
 from app.store.tables import jobs, objectives, samples, workers
-from app.store.work.server_uptime import beat
+from app.store.work.server_uptime import record_uptime
 from counterpoise.wire.specification import parse_specification
 from tests.reliability.machine.invariants import check_invariants, check_view
 from tests.reliability.machine.snapshot import database_snapshot, differences, model_snapshot, stored_job, stored_sample
@@ -48,7 +48,7 @@ class StudyMachine(RuleBasedStateMachine):
         )
         spec = parse_specification(specification(rules, budget))
         assert create(self.database, spec, 60.0)
-        self.database.write(beat)
+        self.database.write(record_uptime)
         self.model = model_lifecycle.create(rules, budget)
 
     def teardown(self) -> None:

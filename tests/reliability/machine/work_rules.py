@@ -6,12 +6,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 from sqlalchemy import Connection, update
 
-from app.service.work.ask import serve
-from app.service.work.expire import expire
-from app.service.work.heartbeat import heartbeat, release
+from app.service.work.ask import serve_asks
+from app.service.work.expire import expire_leases
+from app.service.work.heartbeat import heartbeat
+from app.service.work.release import release
 from app.service.work.tell import tell
-from app.store.tables import jobs, pulse
-from app.store.work.server_uptime import beat
+from app.store.tables import jobs, server_uptime
+from app.store.work.server_uptime import record_uptime
 from counterpoise.wire.work import Ask, Failure, Tell
 from tests.reliability.machine.planning_rules import PlanningRules
 from tests.reliability.machine.study_machine import NAME
@@ -56,7 +57,7 @@ class WorkRules(PlanningRules):
 
     def lease_jobs(self, objectives: list[str], max_jobs: int, worker: str) -> list[Any]:
         ask = Ask(worker=worker, studies=[NAME], objectives=objectives, max_jobs=max_jobs)
-        (leased,) = serve(self.database, [ask], 20.0)
+        (leased,) = serve_asks(self.database, [ask], 20.0)
         runs = list(self.model.rules.runs) if objectives == ANY_OBJECTIVE else objectives
         expected = model_work.ask(self.model, runs, max_jobs)
         assert sorted(job.job for job in leased) == sorted(expected)
@@ -181,12 +182,12 @@ class WorkRules(PlanningRules):
         """All these leases are overdue at once; jobs expire in the order of their numbers."""
 
         def make_overdue(connection: Connection) -> None:
-            beat(connection)
-            connection.execute(update(pulse).values(resumed_at=0.0))
+            record_uptime(connection)
+            connection.execute(update(server_uptime).values(resumed_at=0.0))
             connection.execute(update(jobs).where(jobs.c.id.in_(numbers)).values(expires_at=1.0))
 
         self.database.write(make_overdue)
-        assert expire(self.database) == len(numbers)
+        assert expire_leases(self.database) == len(numbers)
         model_work.expire(self.model, numbers)
 
     def end_backoffs(self) -> None:
