@@ -29,7 +29,9 @@ def lowest(usages: list[Usage]) -> Usage:
 def growth(windows: list[Usage]) -> float:
     """Bytes per job, by the median window: a leak grows in every window, an allocator in one."""
     grown = [after.memory - before.memory for before, after in pairwise(windows)]
-    return median(grown) * len(grown) / (windows[-1].jobs - windows[0].jobs)
+    total = median(grown) * len(grown)
+    jobs = windows[-1].jobs - windows[0].jobs
+    return total / jobs
 
 
 def check_process(name: str, usages: list[Usage], max_bytes_per_job: float) -> None:

@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Column, Connection, select
 
 from app.planner.planner import plan_one
 from app.service.studies.lifecycle import create
@@ -20,7 +21,7 @@ from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.work import Ask, Job, Tell
 from tests.e2e.plate import SPEC, evaluate
 from tests.e2e.replay import proposals, recorded, replay
-from tests.reliability.faults.fault_processes import FaultPoints, run_until_killed
+from tests.reliability.faults.fault_processes import FaultPoints
 from tests.reliability.faults.lab_states import (
     asks,
     attempt_outcomes,
@@ -64,7 +65,7 @@ def test_killed_tell_is_recorded_completely_or_not_at_all(
 ) -> None:
     (job,) = lab.ask("crash")
     with changes_if(lab, happens):
-        run_until_killed(faults, point, tell, lab.database.url, [lab.said(job, 1.0)])
+        faults.run_until_killed(point, tell, lab.database, [lab.said(job, 1.0)])
     assert (lab.job(job.job)["state"] == "done") == happens
     for _ in range(2):  # a worker without a response tells again
         assert lab.tell(job, 1.0).status == 200
@@ -76,7 +77,7 @@ def test_killed_tell_is_recorded_completely_or_not_at_all(
 @pytest.mark.parametrize(("point", "happens"), [("ask.written", False), ("ask.committed", True)])
 def test_job_of_a_killed_ask_is_ready_or_returns(lab: Lab, faults: FaultPoints, point: str, happens: bool) -> None:
     with changes_if(lab, happens):
-        run_until_killed(faults, point, serve_asks, lab.database.url, asks(1), 20.0)
+        faults.run_until_killed(point, serve_asks, lab.database, asks(1), 20.0)
     if happens:
         assert expire_all(lab) == 1
     assert len(lab.ask("crash", most=4)) == 4
@@ -88,7 +89,7 @@ def test_killed_expiry_changes_nothing(lab: Lab, faults: FaultPoints, point: str
     (job,) = lab.ask("crash")
     make_overdue(lab)
     with changes_if(lab, False):
-        run_until_killed(faults, point, expire_leases, lab.database.url)
+        faults.run_until_killed(point, expire_leases, lab.database)
     assert expire_leases(lab.database) == 1
     assert lab.job(job.job)["losses"] == 1
     lab.check_counters()
@@ -121,12 +122,14 @@ def check_finished_once(database: Database, told: list[float]) -> None:
     """The study is finished, with one row for each step and each value."""
     with database.read() as connection:
         (study,) = connection.execute(select(studies)).all()
-        rows = connection.execute(select(steps.c.kind, steps.c.objective, steps.c.number, steps.c.state)).all()
+        step_rows = connection.execute(select(steps)).all()
         values = connection.execute(select(sample_values.c.value)).scalars().all()
         outcomes = connection.execute(select(attempts.c.outcome)).scalars().all()
-    assert (study.phase, study.settled_full) == ("finished", SPEC["budget"])
-    assert {row.state for row in rows} == {"done"}
-    assert len({(row.kind, row.objective, row.number) for row in rows}) == len(rows)
+    assert study.phase == "finished"
+    assert study.settled_full == SPEC["budget"]
+    assert {row.state for row in step_rows} == {"done"}
+    identities = {(row.kind, row.objective, row.number) for row in step_rows}
+    assert len(identities) == len(step_rows)
     assert sorted(value for value in values if value is not None) == sorted(told)
     assert set(outcomes) == {"done"}
 
@@ -173,7 +176,7 @@ class KilledRun:
     def kill_planner(self, due: list[str], point: str) -> None:
         happens = STEP_POINTS[point]
         done_before = self.done_kinds()
-        run_until_killed(self.faults, point, plan_one, self.database.url)
+        self.faults.run_until_killed(point, plan_one, self.database)
         self.kills[due[0], point] += 1
         if happens:
             assert self.done_kinds() == [*done_before, due[0]]
@@ -184,12 +187,11 @@ class KilledRun:
 
     def due_kinds(self) -> list[str]:
         with self.database.read() as connection:
-            return due_kinds(connection)
+            return kinds_of_steps(connection, "due", steps.c.due_at)
 
     def done_kinds(self) -> list[str]:
-        query = select(steps.c.kind).where(steps.c.state == "done").order_by(steps.c.done_at, steps.c.id)
         with self.database.read() as connection:
-            return list(connection.execute(query).scalars())
+            return kinds_of_steps(connection, "done", steps.c.done_at)
 
     def tell(self, job: Job) -> None:
         value, also = evaluate(job.objective, job.x)
@@ -201,14 +203,14 @@ class KilledRun:
             self.kill_tell_at_every_point(items, due_after)
         elif self.tells % EVERY_NTH_TELL == 0:
             point = list(TELL_POINTS)[self.tells // EVERY_NTH_TELL % len(TELL_POINTS)]
-            run_until_killed(self.faults, point, tell, self.database.url, items)
+            self.faults.run_until_killed(point, tell, self.database, items)
         assert tell(self.database, items)[0].status == 200  # a worker without a response tells again
         assert not due_after or self.due_kinds() == due_after
 
     def kill_tell_at_every_point(self, items: list[Tell], due_after: list[str]) -> None:
         due_before = self.due_kinds()
         for point, happens in TELL_POINTS.items():
-            run_until_killed(self.faults, point, tell, self.database.url, items)
+            self.faults.run_until_killed(point, tell, self.database, items)
             self.kills[f"tell before {due_after[-1]}", point] += 1
             assert self.due_kinds() == (due_after if happens else due_before)
 
@@ -222,7 +224,7 @@ class KilledRun:
 
         def try_tell(connection: Connection) -> None:
             settle_tells(connection, items)
-            due_after.extend(due_kinds(connection))
+            due_after.extend(kinds_of_steps(connection, "due", steps.c.due_at))
             raise RolledBack
 
         with pytest.raises(RolledBack):
@@ -230,6 +232,8 @@ class KilledRun:
         return due_after if due_after != due_before else []
 
 
-def due_kinds(connection: Connection) -> list[str]:
-    query = select(steps.c.kind).where(steps.c.state == "due").order_by(steps.c.due_at, steps.c.id)
+def kinds_of_steps(connection: Connection, state: str, since: Column[Any]) -> list[str]:
+    """The kinds of steps in this state, in the order in which they came into it."""
+    in_state = select(steps.c.kind).where(steps.c.state == state)
+    query = in_state.order_by(since, steps.c.id)
     return list(connection.execute(query).scalars())

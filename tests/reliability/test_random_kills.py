@@ -6,10 +6,10 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import select, text
 
 from app.store.database import Database
-from app.store.tables import attempts, jobs, objectives, steps, studies
+from app.store.tables import attempts, objectives, studies
 from app.store.upgrade import upgrade
 from benchmarks.service.postgresql import PostgreSQL, running_postgresql
 from counterpoise.client import Client
@@ -22,7 +22,13 @@ from tests.reliability.processes.restartable_process import restart_postgresql
 from tests.reliability.processes.worker_threads import WorkerThreads
 
 
-def run_with_kills(url: str, folder: Path, victims: list[str], seed: int, load: int = 1) -> list[str]:
+def run_with_kills(
+    url: str,
+    folder: Path,
+    victims: list[str],
+    seed: int,
+    load: int = 1,
+) -> list[str]:
     with ExitStack() as stack:
         deployment = Deployment(stack, url, folder, seed, load=load)
         killed = deployment.run(victims)
@@ -91,20 +97,24 @@ def test_acknowledged_tell_survives_a_kill_of_postgresql(
 
 def done_jobs(database: Database) -> int:
     with database.read() as connection:
-        return int(connection.execute(select(func.sum(objectives.c.done))).scalar_one() or 0)
+        return sum(connection.execute(select(objectives.c.done)).scalars())
 
 
 def describe(url: str) -> str:
     """The state of a study that does not end."""
     queries = [
-        select(studies.c.phase, studies.c.planned_full, studies.c.settled_full),
-        select(jobs.c.state, jobs.c.cheap_only, func.count()).group_by(jobs.c.state, jobs.c.cheap_only),
-        select(steps.c.kind, steps.c.number, steps.c.state, steps.c.claim_expires_at, steps.c.fault),
-        select(attempts.c.outcome, func.count()).group_by(attempts.c.outcome),
-        select(text("pid, state, wait_event, query")).select_from(text("pg_stat_activity")),
+        "SELECT phase, planned_full, settled_full FROM studies",
+        "SELECT state, cheap_only, count(*) FROM jobs GROUP BY 1, 2",
+        "SELECT kind, number, state, claim_expires_at, fault FROM steps",
+        "SELECT outcome, count(*) FROM attempts GROUP BY 1",
+        "SELECT pid, state, wait_event, query FROM pg_stat_activity",
     ]
+    lines = []
     with closing(Database(url)) as database, database.read() as connection:
-        return "\n".join(str(connection.execute(query).all()) for query in queries) + "\n"
+        for query in queries:
+            rows = connection.execute(text(query)).all()
+            lines.append(f"{query}: {rows}\n")
+    return "".join(lines)
 
 
 @pytest.mark.slow

@@ -50,10 +50,16 @@ class FaultPoints:
             file.unlink()
 
     @contextmanager
-    def held(self, point: str, function: Callable[..., Any], url: str, *arguments: Any) -> Iterator["FaultProcess"]:
+    def held(
+        self,
+        point: str,
+        function: Callable[..., Any],
+        database: Database,
+        *arguments: Any,
+    ) -> Iterator["FaultProcess"]:
         """A process that has reached this point and waits there until it is resumed."""
         self.hold_at(point)
-        process = FaultProcess(self, function, url, arguments)
+        process = FaultProcess(self, function, database, arguments)
         try:
             process.await_held(point)
             yield process
@@ -62,21 +68,54 @@ class FaultPoints:
             process.process.join(PATIENCE_S)
             self.clear()
 
+    def run_until_killed(
+        self,
+        point: str,
+        function: Callable[..., Any],
+        database: Database,
+        *arguments: Any,
+    ) -> None:
+        """Run in another process, which is killed with SIGKILL at this point."""
+        self.kill_at(point)
+        process = FaultProcess(self, function, database, arguments)
+        process.process.join(PATIENCE_S)
+        assert self.was_killed_at(point), f"no process reached {point}"
+        assert process.process.exitcode == -9
+        self.clear()
+
+
+class ConcurrentResults(NamedTuple):
+    held: Any
+    other: Any
+    waited: bool  # whether the other operation waited for the held one
+
 
 class FaultProcess:
     """Calls `function(database, *arguments)` in another process."""
 
-    def __init__(self, faults: FaultPoints, function: Callable[..., Any], url: str, arguments: tuple[Any, ...]) -> None:
+    def __init__(
+        self,
+        faults: FaultPoints,
+        function: Callable[..., Any],
+        database: Database,
+        arguments: tuple[Any, ...],
+    ) -> None:
         self.faults = faults
+        self.database = database
         self.point = ""
         self.receiver, sender = _CONTEXT.Pipe(duplex=False)
-        self.process = _CONTEXT.Process(target=_call, args=(sender, function, url, arguments), daemon=True)
+        call = (sender, function, database.url, arguments)
+        self.process = _CONTEXT.Process(target=_call, args=call, daemon=True)
         self.process.start()
         sender.close()
 
     def await_held(self, point: str) -> None:
         self.point = point
-        eventually(lambda: self.faults.is_held_at(point) or not self.process.is_alive(), point)
+
+        def is_held_or_dead() -> bool:
+            return self.faults.is_held_at(point) or not self.process.is_alive()
+
+        eventually(is_held_or_dead, point)
         assert self.faults.is_held_at(point), self.result()
 
     def resume(self) -> None:
@@ -96,8 +135,24 @@ class FaultProcess:
             raise result
         return result
 
+    def run_beside(self, other: Callable[[], Any]) -> ConcurrentResults:
+        """Run another operation in this process; resume when it is done, or waits for the held one."""
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(other)
+            try:
+                _await_done_or_blocked(self.database, future)
+                waited = not future.done()
+            finally:
+                self.resume()
+            return ConcurrentResults(self.result(), future.result(), waited)
 
-def _call(sender: Connection, function: Callable[..., Any], url: str, arguments: tuple[Any, ...]) -> None:
+
+def _call(
+    sender: Connection,
+    function: Callable[..., Any],
+    url: str,
+    arguments: tuple[Any, ...],
+) -> None:
     database = Database(url)
     try:
         sender.send(function(database, *arguments))
@@ -118,34 +173,6 @@ def fault_points(folder: Path) -> Iterator[FaultPoints]:
         first.start()
         first.join()
     yield FaultPoints(folder)
-
-
-def run_until_killed(faults: FaultPoints, point: str, function: Callable[..., Any], url: str, *arguments: Any) -> None:
-    """Run in another process, which is killed with SIGKILL at this point."""
-    faults.kill_at(point)
-    process = FaultProcess(faults, function, url, arguments)
-    process.process.join(PATIENCE_S)
-    assert faults.was_killed_at(point), f"no process reached {point}"
-    assert process.process.exitcode == -9
-    faults.clear()
-
-
-class ConcurrentResults(NamedTuple):
-    held: Any
-    other: Any
-    waited: bool  # whether the other operation waited for the held one
-
-
-def run_beside(database: Database, held: FaultProcess, other: Callable[[], Any]) -> ConcurrentResults:
-    """Run another operation in this process; the held one is resumed when the other is done or waits for it."""
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(other)
-        try:
-            _await_done_or_blocked(database, future)
-            waited = not future.done()
-        finally:
-            held.resume()
-        return ConcurrentResults(held.result(), future.result(), waited)
 
 
 def _await_done_or_blocked(database: Database, future: Future[Any]) -> None:

@@ -17,8 +17,11 @@ def write_first_version(database: Database) -> None:
 
 def check_first_version_kept(database: Database) -> None:
     """Every row and cell of the first version is unchanged; only the endings of studies have become codes."""
-    for name, rows in OLD.items():
-        kept = [{column: row[column] for column in rows[0]} for row in rows_of(database, metadata.tables[name])]
-        if name == "studies":
-            rows = [row | {"ending": ENDINGS[row["ending"]]} for row in rows]
-        assert kept == rows, name
+    for name, old_rows in OLD.items():
+        rows = rows_of(database, metadata.tables[name])
+        for row, old_row in zip(rows, old_rows, strict=True):
+            expected = dict(old_row)
+            if name == "studies":
+                expected["ending"] = ENDINGS[old_row["ending"]]
+            kept = {column: row[column] for column in old_row}
+            assert kept == expected, name

@@ -75,3 +75,12 @@ def end_claims(database: Database) -> None:
 
 def attempt_outcomes(lab: Lab) -> list[str | None]:
     return [row["outcome"] for row in lab.rows(attempts)]
+
+
+def told_values(lab: Lab) -> list[tuple[str, float]]:
+    """Outcome and value of each attempt."""
+    return [(row["outcome"], row["value"]) for row in lab.rows(attempts)]
+
+
+def jobs_in(lab: Lab, state: str) -> list[int]:
+    return [row["id"] for row in lab.rows(jobs) if row["state"] == state]

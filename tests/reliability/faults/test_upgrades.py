@@ -6,7 +6,7 @@ import pytest
 
 from app.store.database import Database
 from app.store.upgrade import drift, head, revision, upgrade
-from tests.reliability.faults.fault_processes import FaultPoints, run_beside, run_until_killed
+from tests.reliability.faults.fault_processes import FaultPoints
 from tests.reliability.faults.first_version_data import (
     FIRST_REVISION,
     check_first_version_kept,
@@ -40,8 +40,8 @@ def check_upgraded(database: Database, before: str | None) -> None:
 def test_one_of_two_upgrades_finds_the_work_done(
     old_database: Database, faults: FaultPoints, before: str | None
 ) -> None:
-    with faults.held("upgrade.written", upgrade, old_database.url) as other:
-        results = run_beside(old_database, other, lambda: upgrade(old_database))
+    with faults.held("upgrade.written", upgrade, old_database) as other:
+        results = other.run_beside(lambda: upgrade(old_database))
     assert results.waited
     assert results.held == (before, head())
     assert results.other == (head(), head())
@@ -49,7 +49,7 @@ def test_one_of_two_upgrades_finds_the_work_done(
 
 
 def test_killed_upgrade_changes_nothing(old_database: Database, faults: FaultPoints, before: str | None) -> None:
-    run_until_killed(faults, "upgrade.written", upgrade, old_database.url)
+    faults.run_until_killed("upgrade.written", upgrade, old_database)
     assert revision(old_database) == before
     assert upgrade(old_database) == (before, head())
     check_upgraded(old_database, before)

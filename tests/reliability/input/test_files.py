@@ -42,9 +42,8 @@ ANY_CELL = st.sampled_from([*GOOD_CELLS, *BAD_CELLS])
 GOOD_CELL = st.sampled_from(GOOD_CELLS)
 Table = list[tuple[Cell, Cell]]  # mass, drag
 # Half of the tables have good cells only, else hardly any file would be imported.
-TABLES = st.lists(st.tuples(ANY_CELL, ANY_CELL), min_size=1, max_size=4) | st.lists(
-    st.tuples(GOOD_CELL, GOOD_CELL), min_size=1, max_size=6
-)
+ANY_TABLE = st.lists(st.tuples(ANY_CELL, ANY_CELL), min_size=1, max_size=4)
+GOOD_TABLE = st.lists(st.tuples(GOOD_CELL, GOOD_CELL), min_size=1, max_size=6)
 
 
 class Layout(NamedTuple):
@@ -63,7 +62,8 @@ class Layout(NamedTuple):
         return Written
 
 
-LAYOUTS = st.builds(Layout, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans(), st.booleans(), st.booleans())
+LINE_ENDS = st.sampled_from(["\n", "\r\n", "\r"])
+LAYOUTS = st.builds(Layout, LINE_ENDS, st.booleans(), st.booleans(), st.booleans())
 
 
 class Importer:
@@ -100,7 +100,8 @@ class Importer:
         in_table = {float(row["span"]): row for row in table}
         for span, values in expected.items():
             assert repr(in_json[span]) == repr(values)
-            assert {name: in_table[span][name] for name in values} == {name: repr(v) for name, v in values.items()}
+            for name, value in values.items():
+                assert in_table[span][name] == repr(value)
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def values_of(mass: Cell, drag: Cell) -> dict[str, float]:
 @pytest.mark.parametrize("examples", [25, LONG])
 def test_table_is_refused_with_every_fault_or_kept_to_the_last_bit(importer: Importer, examples: int) -> None:
     @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(TABLES, LAYOUTS)
+    @given(ANY_TABLE | GOOD_TABLE, LAYOUTS)
     def import_table(table: Table, layout: Layout) -> None:
         spans = [importer.new_span() for _ in table]
         body = write_table(table, spans, layout)
@@ -146,7 +147,8 @@ def test_table_is_refused_with_every_fault_or_kept_to_the_last_bit(importer: Imp
             assert importer.refused_places(body) == places
             return
         assert importer.send(body).json()["rows"] == len(table)
-        rows = {span: values_of(mass, drag) for span, (mass, drag) in zip(spans, table, strict=True)}
+        values = [values_of(mass, drag) for mass, drag in table]
+        rows = dict(zip(spans, values, strict=True))
         importer.check_exports({span: values for span, values in rows.items() if values})
         with unchanged(importer.database):  # the same file again
             assert importer.send(body).status_code == 200

@@ -1,6 +1,7 @@
 """Clients that send slowly, never read, send too much or disconnect: others are served, and nothing remains."""
 
 import json
+import re
 import socket
 import struct
 from collections.abc import Callable, Iterator
@@ -54,7 +55,9 @@ class AttackedServer:
         return "\r\n".join(lines).encode() + body
 
     def lease(self, **changes: Any) -> list[dict[str, Any]]:
-        jobs: list[dict[str, Any]] = self.client.post("/ask", json={**ASK, "worker": "good", **changes}).json()["jobs"]
+        ask = {**ASK, "worker": "good", **changes}
+        response = self.client.post("/ask", json=ask)
+        jobs: list[dict[str, Any]] = response.json()["jobs"]
         return jobs
 
     def check_serves(self) -> None:
@@ -67,15 +70,17 @@ class AttackedServer:
         assert len(self.client.get("/studies/wing/export/samples").text.splitlines()) > 4
 
     def waiting_asks(self) -> float:
-        lines = self.client.get("/metrics").text.splitlines()
-        return next(float(line.split()[-1]) for line in lines if line.startswith("counterpoise_asks_waiting "))
+        metrics = self.client.get("/metrics").text
+        (value,) = re.findall(r"^counterpoise_asks_waiting (.*)$", metrics, re.MULTILINE)
+        return float(value)
 
     def await_waiting_asks(self, count: int) -> None:
         eventually(lambda: self.waiting_asks() == count, f"{count} waiting asks")
 
     def open_connections(self) -> int:
         connections = psutil.Process().net_connections("tcp")
-        return sum(c.laddr.port == self.port and c.status == psutil.CONN_ESTABLISHED for c in connections)
+        established = [connection for connection in connections if connection.status == psutil.CONN_ESTABLISHED]
+        return sum(connection.laddr.port == self.port for connection in established)
 
     def outcomes(self) -> list[str | None]:
         column = attempts.c.keys().index("outcome")

@@ -46,17 +46,15 @@ class ImportRules(StudyMachine):
         self.import_rows(rows, evaluate)
 
     def pick_point(self, place: str, index: int) -> Point:
-        points: list[Point] = []
-        if place != "new":
-            points = [sample.x for sample in self.model.samples.values() if sample.full == (place == "full")]
-        if not points:
-            points = NEW_POINTS
+        full = [sample.x for sample in self.model.samples.values() if sample.full]
+        cheap_only = [sample.x for sample in self.model.samples.values() if not sample.full]
+        points = {"full": full, "cheap-only": cheap_only, "new": NEW_POINTS}[place] or NEW_POINTS
         return points[index % len(points)]
 
     @rule(index=INDEX, state=STATES, content=CONTENTS, full=st.booleans())
     def import_onto_job(self, index: int, state: str, content: str, full: bool) -> None:
         """Import what a job in this state evaluates."""
-        jobs = [job for job in self.model.jobs.values() if (job.state, job.cheap_only) == (state, not full)]
+        jobs = [job for job in self.model.jobs_in(state) if job.cheap_only != full]
         if not jobs:
             return
         job = jobs[index % len(jobs)]
@@ -78,7 +76,7 @@ class ImportRules(StudyMachine):
         return evaluation
 
     def import_rows(self, rows: Rows, evaluate: bool) -> None:
-        if any(model_imports.refuses(self.model, x, evaluation) for x, evaluation in rows.items()):
+        if any(model_imports.refuses(self.model, x, rows[x]) for x in rows):
             self.seen.add("import: refused")
             with pytest.raises(ImportInvalid):
                 self.import_into_database(rows, evaluate)
@@ -102,7 +100,11 @@ class ImportRules(StudyMachine):
         for number, (x, evaluation) in enumerate(rows.items(), 1):
             evaluations.append(KnownEvaluation(number, f"row {number}", x, dict(evaluation)))
         import_evaluations(
-            self.database, NAME, lambda spec: Reading(spec, evaluations), evaluate=evaluate, dry_run=False
+            self.database,
+            NAME,
+            lambda spec: Reading(spec, evaluations),
+            evaluate=evaluate,
+            dry_run=False,
         )
 
     def import_into_model(self, rows: Rows, evaluate: bool) -> None:
@@ -133,6 +135,7 @@ class ImportRules(StudyMachine):
                     runs = model_imports.runs_to_make(self.model, sample)
                     expected += [(sample, run) for run in runs]
         jobs = self.new_jobs()
-        assert sorted((job.sample, job.objective) for job in jobs.values()) == sorted(expected)
+        made = [(job.sample, job.objective) for job in jobs.values()]
+        assert sorted(made) == sorted(expected)
         self.model.jobs |= jobs
         return bool(jobs)

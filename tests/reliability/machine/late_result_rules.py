@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from tests.reliability.machine.work_rules import ANY_OBJECTIVE, CO_VALUES, DRAFTS, INDEX, RESULTS, TellDraft, WorkRules
-from tests.reliability.model.records import REPORTED, TellItem
+from tests.reliability.model.records import TellItem
 
 OTHER_LEASES = {"nothing": 0, "other lease": 1, "other lease expired": 1, "job failed": 3}  # given meanwhile
 
@@ -37,8 +37,9 @@ class LateResultRules(WorkRules):
             return
         lease = self.model.jobs[number].lease or ""
         self.expire({number})
-        others = self.lease_repeatedly(number, OTHER_LEASES[meanwhile], expires=meanwhile != "other lease")
-        if OTHER_LEASES[meanwhile] and not others:
+        count = OTHER_LEASES[meanwhile]
+        others = self.lease_repeatedly(number, count, expires=meanwhile != "other lease")
+        if count and not others:
             return  # the job cannot be leased any more
         self.heartbeat([lease])
         if meanwhile != "other lease expired":
@@ -87,20 +88,27 @@ class LateResultRules(WorkRules):
     @rule(index=INDEX, change=st.sampled_from([None, None, "value", "also", "kind"]))
     def repeat_tell(self, index: int, change: str | None) -> None:
         """Tell the same on a lease again, or the same with one change."""
-        reported = [lease for lease, attempt in self.model.attempts.items() if attempt.outcome in REPORTED]
-        if reported:
-            self.tell([self.repeated_item(reported[-1 - index % len(reported)], change)])
+        leases = self.model.reported_leases
+        if leases:
+            lease = leases[-1 - index % len(leases)]
+            self.tell([self.repeated_item(lease, change)])
 
     def repeated_item(self, lease: str, change: str | None) -> TellItem:
         attempt = self.model.attempts[lease]
         if change == "kind" or (change and attempt.failure):
             other_kind = "infeasible" if attempt.failure == "error" else "error"
             return TellItem(attempt.job, lease, failure=other_kind)
-        item = TellItem(attempt.job, lease, attempt.value, attempt.failure, dict(attempt.also))
+        item = TellItem(
+            job=attempt.job,
+            lease=lease,
+            value=attempt.value,
+            failure=attempt.failure,
+            also=dict(attempt.also),
+        )
         if change == "value":
             item.value = (attempt.value or 0.0) + 1.0
         elif change == "also":
-            co_objectives = self.model.rules.runs[self.model.jobs[attempt.job].objective]
+            co_objectives = self.co_objectives_of(attempt.job)
             item.also = {name: attempt.also.get(name, 0.0) + 1.0 for name in co_objectives}
         return item
 

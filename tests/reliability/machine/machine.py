@@ -32,13 +32,14 @@ class Machine(LateResultRules, ImportRules):
         """Cheap-only jobs stay as they are."""
         self.end_backoffs()
         for run in self.model.rules.runs:
-            ready = [job for job in self.model.jobs_for(run) if job.state == "ready" and not job.cheap_only]
+            full = [job for job in self.model.jobs_for(run) if not job.cheap_only]
+            ready = sum(job.state == "ready" for job in full)
             if ready:
-                self.lease_jobs([run], len(ready), "c")
+                self.lease_jobs([run], ready, "c")
         items = []
         for number, job in self.model.jobs.items():
             if job.lease and not job.cheap_only:
-                also = dict.fromkeys(self.model.rules.runs[job.objective], 0.5)
+                also = dict.fromkeys(self.co_objectives_of(number), 0.5)
                 items.append(TellItem(number, job.lease, float(number), also=also))
         if items:
             self.tell(items)

@@ -100,17 +100,22 @@ class PlanningRules(LifecycleRules):
         if self.prepared is None:
             return due
         step, _ = self.prepared
-        is_held = (steps.c.claim == step.claim, steps.c.state == "due", steps.c.claim_expires_at > 1.0)
-        return due - {step_id(row) for row in self.read(select(steps).where(*is_held))}
+        held = self.claimed_rows(step)
+        return due - {step_id(row) for row in held if row.claim_expires_at > 1.0}
+
+    def claimed_rows(self, step: Any) -> list[Any]:
+        """The row of the step, if it is due and still claimed by the planner that claimed it."""
+        is_claimed = (steps.c.id == step.id, steps.c.claim == step.claim)
+        rows = self.read(select(steps).where(*is_claimed))
+        return [row for row in rows if row.state == "due"]
 
     def commit(self, step: Any, plan: Any) -> bool:
-        claimed = self.read(select(steps.c.state).where(steps.c.id == step.id, steps.c.claim == step.claim))
-        is_ours = [row.state for row in claimed] == ["due"]
+        is_ours = bool(self.claimed_rows(step))
         committed = commit_step(self.database, step, plan)
         assert committed == (is_ours and self.model.active)
         if committed:
             self.seen.add(f"step: {step.kind}")
-            ready = [job for job in self.model.jobs.values() if job.state == "ready"]
+            ready = self.model.jobs_in("ready")
             size = model_steps.commit(self.model, step_id(step))
             if any(job.state == "superseded" for job in ready):
                 self.seen.add(f"superseded: by {step.kind} step")
@@ -120,7 +125,13 @@ class PlanningRules(LifecycleRules):
             model_steps.add_proposal(self.model, step_id(step), samples, jobs)
         return committed
 
-    def check_proposal(self, step: Any, size: int, samples: dict[int, Sample], jobs: dict[int, Job]) -> None:
+    def check_proposal(
+        self,
+        step: Any,
+        size: int,
+        samples: dict[int, Sample],
+        jobs: dict[int, Job],
+    ) -> None:
         """As many full samples as were due, at most as many cheap-only ones as the ratio allows."""
         runs = list(self.model.rules.runs)
         for number, sample in samples.items():

@@ -7,7 +7,6 @@ from typing import Any
 from tests.reliability.machine.import_rules import RowDraft
 from tests.reliability.machine.machine import Machine
 from tests.reliability.machine.work_rules import ANY_OBJECTIVE, TellDraft
-from tests.reliability.model.records import REPORTED
 
 RESULTS = ("value", "infeasible", "error", "infrastructure")
 JOB_STATES = ("ready", "leased", "done", "failed", "superseded")
@@ -71,10 +70,12 @@ class Scenario:
 
     def repeat_tells(self) -> None:
         """For one attempt of each kind: the same again, and every change of it."""
-        reported = [attempt for attempt in self.machine.model.attempts.values() if attempt.outcome in REPORTED]
+        model = self.machine.model
         last_of_kind: dict[tuple[object, ...], int] = {}
-        for age, attempt in enumerate(reversed(reported)):
-            last_of_kind.setdefault((attempt.outcome, attempt.failure, bool(attempt.also)), age)
+        for age, lease in enumerate(reversed(model.reported_leases)):
+            attempt = model.attempts[lease]
+            kind = (attempt.outcome, attempt.failure, bool(attempt.also))
+            last_of_kind.setdefault(kind, age)
         for index, change in product(last_of_kind.values(), (None, "value", "also", "kind")):
             self.do("repeat_tell", index=index, change=change)
 

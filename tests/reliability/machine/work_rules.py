@@ -17,7 +17,7 @@ from counterpoise.wire.work import Ask, Failure, Tell
 from tests.reliability.machine.planning_rules import PlanningRules
 from tests.reliability.machine.study_machine import NAME
 from tests.reliability.model import work as model_work
-from tests.reliability.model.records import REPORTED, TellItem
+from tests.reliability.model.records import Attempt, TellItem
 
 ANY_OBJECTIVE = ["*"]
 UNKNOWN_LEASE = "0" * 32
@@ -85,40 +85,47 @@ class WorkRules(PlanningRules):
 
     def tell_item(self, draft: TellDraft) -> TellItem:
         """One of the newest leases of its kind, so that several items of a list concern one job."""
-        attempts = self.model.attempts
-        outcomes = OUTCOMES.get(draft.lease_kind, ())
-        leases = [lease for lease, attempt in attempts.items() if attempt.outcome in outcomes] or list(attempts)
-        lease = leases[-1 - draft.pick % min(len(leases), 4)]
-        item = self.result_item(attempts[lease].job, lease, draft.result, draft.value, draft.also)
+        leases = self.leases_of_kind(draft.lease_kind) or list(self.model.attempts)
+        lease = newest(leases, 4, draft.pick)
+        job = self.model.attempts[lease].job
+        item = self.result_item(job, lease, draft.result, draft.value, draft.also)
         if draft.lease_kind == "wrong job":
             item.job += 1
         if draft.lease_kind == "unknown":
             item.lease = UNKNOWN_LEASE
         return item
 
+    def leases_of_kind(self, kind: str) -> list[str]:
+        outcomes = OUTCOMES.get(kind, ())
+        attempts = self.model.attempts
+        return [lease for lease in attempts if attempts[lease].outcome in outcomes]
+
     def result_item(self, job: int, lease: str, result: str, value: float, also: str) -> TellItem:
         if result != "value":
             return TellItem(job, lease, failure=result)
-        co_objectives = self.model.rules.runs[self.model.jobs[job].objective]
-        co_values = {"all": dict.fromkeys(co_objectives, value + 1.0), "none": {}, "wrong": {"cost": value}}
-        return TellItem(job, lease, value, also=co_values[also])
+        co_values: dict[str, float] = {}
+        if also == "all":
+            co_values = dict.fromkeys(self.co_objectives_of(job), value + 1.0)
+        elif also == "wrong":
+            co_values = {"cost": value}
+        return TellItem(job, lease, value, also=co_values)
+
+    def co_objectives_of(self, job: int) -> list[str]:
+        return self.model.rules.runs[self.model.jobs[job].objective]
 
     def tell(self, items: list[TellItem]) -> None:
         for item in items:
             self.seen.add(self.kind_of_tell(item))
-        responses = tell(self.database, [wire_item(item) for item in items])
-        expected = model_work.tell(self.model, items)
-        assert [(response.status, response.state) for response in responses] == expected
+        told = tell(self.database, [wire_item(item) for item in items])
+        responses = [(response.status, response.state) for response in told]
+        assert responses == model_work.tell(self.model, items)
 
     def kind_of_tell(self, item: TellItem) -> str:
         attempt = self.model.attempts.get(item.lease)
         if attempt is None or attempt.job != item.job:
             return "unknown"
-        if attempt.outcome in REPORTED:
-            with_also = ", also" if item.also else ""
-            if (item.value, item.failure) != (attempt.value, attempt.failure):
-                return f"repeated: other{with_also}"
-            return f"repeated: {'same' if item.repeats(attempt) else 'other also'}{with_also}"
+        if attempt.is_reported:
+            return f"repeated: {kind_of_repetition(item, attempt)}"
         job = self.model.jobs[item.job]
         state = "held" if job.lease == item.lease else job.state
         return f"{item.failure or 'value'}: {state}"
@@ -131,8 +138,9 @@ class WorkRules(PlanningRules):
         """Ask, evaluate and tell, as a worker does without faults; return False if there was no job."""
         items = []
         for job in self.lease_jobs(ANY_OBJECTIVE, max_jobs, "c"):
+            value = sum(job.x.values())
             also = dict.fromkeys(job.also, 1.0)
-            items.append(TellItem(job.job, job.lease, sum(job.x.values()), also=also))
+            items.append(TellItem(job.job, job.lease, value, also=also))
         if items:
             self.tell(items)
         return bool(items)
@@ -145,17 +153,18 @@ class WorkRules(PlanningRules):
     def heartbeat(self, leases: list[str]) -> None:
         for lease in leases:
             self.seen.add(self.kind_of_heartbeat(lease))
-        responses = heartbeat(self.database, leases)
-        # The server prolongs all current leases before it revives any; the order makes no difference to the result.
-        expected = [model_work.heartbeat(self.model, lease) for lease in leases]
-        assert [(response.expires_at is not None, response.cancel) for response in responses] == expected
+        alive = heartbeat(self.database, leases)
+        responses = [(response.expires_at is not None, response.cancel) for response in alive]
+        # The server extends all current leases before it revives any; the order makes no difference to the result.
+        assert responses == [model_work.heartbeat(self.model, lease) for lease in leases]
 
     def kind_of_heartbeat(self, lease: str) -> str:
         cancel = ", cancel" if self.model.cancel_running else ""
         if model_work.may_revive(self.model, lease):
             return f"heartbeat: revived{cancel}"
         attempt = self.model.attempts[lease]
-        return f"heartbeat: {attempt.outcome}, {self.model.jobs[attempt.job].state}{cancel}"
+        job = self.model.jobs[attempt.job]
+        return f"heartbeat: {attempt.outcome}, {job.state}{cancel}"
 
     @rule(indices=st.lists(INDEX, min_size=1, max_size=3, unique=True))
     def release_leases(self, indices: list[int]) -> None:
@@ -168,7 +177,7 @@ class WorkRules(PlanningRules):
 
     def newest_leases(self, indices: list[int]) -> list[str]:
         leases = list(self.model.attempts)
-        picked = [leases[-1 - index % min(len(leases), 6)] for index in indices]
+        picked = [newest(leases, 6, index) for index in indices]
         return list(dict.fromkeys(picked))
 
     @rule(indices=st.lists(INDEX, min_size=1, max_size=3))
@@ -181,10 +190,12 @@ class WorkRules(PlanningRules):
     def expire(self, numbers: set[int]) -> None:
         """All these leases are overdue at once; jobs expire in the order of their numbers."""
 
+        expiring = update(jobs).where(jobs.c.id.in_(numbers))
+
         def make_overdue(connection: Connection) -> None:
             record_uptime(connection)
             connection.execute(update(server_uptime).values(resumed_at=0.0))
-            connection.execute(update(jobs).where(jobs.c.id.in_(numbers)).values(expires_at=1.0))
+            connection.execute(expiring.values(expires_at=1.0))
 
         self.database.write(make_overdue)
         assert expire_leases(self.database) == len(numbers)
@@ -195,6 +206,25 @@ class WorkRules(PlanningRules):
         model_work.end_backoffs(self.model)
 
 
+def newest(leases: list[str], count: int, index: int) -> str:
+    """One of the newest leases."""
+    return leases[-1 - index % min(len(leases), count)]
+
+
+def kind_of_repetition(item: TellItem, attempt: Attempt) -> str:
+    with_also = ", also" if item.also else ""
+    if item.repeats(attempt):
+        return f"same{with_also}"
+    same_result = item.value == attempt.value and item.failure == attempt.failure
+    return f"other also{with_also}" if same_result else f"other{with_also}"
+
+
 def wire_item(item: TellItem) -> Tell:
     failure = Failure.model_validate({"kind": item.failure}) if item.failure else None
-    return Tell(job=item.job, lease=item.lease, value=item.value, failure=failure, also=item.also)
+    return Tell(
+        job=item.job,
+        lease=item.lease,
+        value=item.value,
+        failure=failure,
+        also=item.also,
+    )

@@ -56,8 +56,8 @@ def extend(model: StudyModel, budget: int) -> bool:
 def retry(model: StudyModel, runs: Sequence[str]) -> int:
     """Return the number of jobs that are ready again."""
     retried = 0
-    for job in model.jobs.values():
-        if job.state == "failed" and job.objective in runs:
+    for job in model.jobs_in("failed"):
+        if job.objective in runs:
             job.move_to("ready")
             job.errors = 0
             job.losses = 0

@@ -47,6 +47,9 @@ class StudyModel:
         """Leases on which a result was told."""
         return [lease for lease, attempt in self.attempts.items() if attempt.is_reported]
 
+    def jobs_in(self, state: str) -> list[Job]:
+        return [job for job in self.jobs.values() if job.state == state]
+
     def jobs_of(self, sample: int) -> list[Job]:
         return [job for job in self.jobs.values() if job.sample == sample]
 

@@ -64,5 +64,5 @@ def supersede(model: StudyModel, jobs: Iterable[Job]) -> None:
 
 
 def supersede_ready(model: StudyModel, *, only_cheap: bool) -> None:
-    ready = [job for job in model.jobs.values() if job.state == "ready"]
+    ready = model.jobs_in("ready")
     supersede(model, [job for job in ready if job.cheap_only or not only_cheap])

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from app.store.database import Database
 from app.store.tables import attempts, objectives
@@ -54,10 +54,15 @@ class Cluster:
         self.faults.mkdir()
         self.port = free_port()
         self.first = self.start_first()
-        others = [stack.enter_context(serving(self.url, "--no-planner"))[0] for _ in range(2)]
-        self.planner_logs = [stack.enter_context(planning(self.url))[1] for _ in range(2)]
-        self.workers = WorkerThreads([f"http://127.0.0.1:{self.port}", *others], WORKERS, folder)
-        with Client(others[0]) as client:
+        urls = [f"http://127.0.0.1:{self.port}"]
+        self.planner_logs: list[Path] = []
+        for _ in range(2):
+            url, _ = stack.enter_context(serving(self.url, "--no-planner"))
+            urls.append(url)
+            _, log = stack.enter_context(planning(self.url))
+            self.planner_logs.append(log)
+        self.workers = WorkerThreads(urls, WORKERS, folder)
+        with Client(urls[-1]) as client:
             for spec in specs:
                 client.create_study(spec)
 
@@ -92,13 +97,20 @@ class Cluster:
         return sum(self.done_by_study().values())
 
     def done_by_study(self) -> dict[int, int]:
-        query = select(objectives.c.study_id, func.sum(objectives.c.done)).group_by(objectives.c.study_id)
-        return {study: int(done) for study, done in self.rows(query)}
+        done: Counter[int] = Counter()
+        for row in self.rows(select(objectives.c.study_id, objectives.c.done)):
+            done[row.study_id] += row.done
+        return done
 
     def await_progress_of_all(self) -> None:
         """Every study makes progress, also the one that the frozen server has locked."""
         before = self.done_by_study()
-        self.run_until(lambda: all(done >= before[study] + 20 for study, done in self.done_by_study().items()))
+
+        def all_progressed() -> bool:
+            done = self.done_by_study()
+            return all(done[study] >= before[study] + 20 for study in done)
+
+        self.run_until(all_progressed)
 
     def run_until(self, condition: Callable[[], bool]) -> None:
         """Wait as long as there is progress."""
@@ -108,11 +120,11 @@ class Cluster:
             eventually(lambda: condition() or self.done() > before, f"progress after {before} jobs", PATIENCE_S)  # noqa: B023
 
     def throughput(self) -> str:
-        first, last = self.rows(select(func.min(attempts.c.leased_at), func.max(attempts.c.ended_at)))[0]
-        outcomes = Counter(row.outcome for row in self.rows(select(attempts.c.outcome)))
+        rows = self.rows(select(attempts))
+        ended = [row for row in rows if row.ended_at is not None]
+        seconds = max(row.ended_at for row in ended) - min(row.leased_at for row in ended)
+        done = self.done()
+        rate = done / seconds
+        outcomes = Counter(row.outcome for row in rows)
         steps = [log.read_text().count('"event": "step"') for log in self.planner_logs]
-        seconds = last - first
-        return (
-            f"{self.done()} jobs in {seconds:.1f} s, {self.done() / seconds:.0f} a second;"
-            f" attempts {dict(outcomes)}; steps by planner {steps}"
-        )
+        return f"{done} jobs in {seconds:.1f} s, {rate:.0f} a second; {outcomes}; steps by planner {steps}"

@@ -111,7 +111,8 @@ class Deployment:
         return rows
 
     def sequence(self) -> int:
-        return int(self.read(select(func.sum(studies.c.sequence)))[0][0])
+        ((total,),) = self.read(select(func.sum(studies.c.sequence)))
+        return int(total)
 
     def is_finished(self) -> bool:
         return {row.phase for row in self.read(select(studies.c.phase))} == {"finished"}
@@ -123,18 +124,22 @@ class Deployment:
             lines += self.finished_file(worker).read_text().splitlines()
         return [Run(**json.loads(line)) for line in lines]
 
+    def runs_by_lease(self) -> dict[str, Run]:
+        return {run.lease: run for run in self.runs()}
+
     def spooled(self) -> set[str]:
         """Leases of results that are on disk, not yet told or refused."""
         return {file.stem.partition("-")[2] for file in self.spool.glob("*/*-*.json")}
 
     def unrecorded(self) -> list[Run]:
         """Runs that must be in the database, and are not."""
-        rows = self.read(select(attempts.c.lease).where(attempts.c.outcome.in_(REPORTED)))
-        recorded = {row.lease for row in rows}
-        return [run for run in self.runs() if run.lease not in recorded | self.excused]
+        reported = select(attempts.c.lease).where(attempts.c.outcome.in_(REPORTED))
+        known = {row.lease for row in self.read(reported)} | self.excused
+        return [run for run in self.runs() if run.lease not in known]
 
     def has_leases(self) -> bool:
-        return bool(self.read(select(jobs.c.id).where(jobs.c.state == "leased")))
+        leased = select(jobs.c.id).where(jobs.c.state == "leased")
+        return bool(self.read(leased))
 
     def await_progress(self, entries: int) -> None:
         """Wait for so many more entries of the sequence; after a kill nothing happens for a lease time."""
@@ -145,7 +150,8 @@ class Deployment:
             except AssertionError:
                 continue
             return
-        raise AssertionError("\n".join(process.log.read_text()[-2000:] for process in self.processes.values()))
+        logs = [process.log.read_text()[-2000:] for process in self.processes.values()]
+        raise AssertionError("\n".join(logs))
 
     # Kills.
 
@@ -181,7 +187,8 @@ class Deployment:
     def _kill_worker(self, name: str) -> None:
         """A slot starts a run when the result of the last one is spooled, so each process loses one at most."""
         self.processes[name].kill()
-        last_runs = {run.process: run.lease for run in self.runs(name) if run.process not in self.killed_slots}
+        runs = [run for run in self.runs(name) if run.process not in self.killed_slots]
+        last_runs = {run.process: run.lease for run in runs}
         assert len(last_runs) <= SLOTS
         leases = set(last_runs.values())
         self.killed_slots |= last_runs.keys()

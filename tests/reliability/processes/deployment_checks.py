@@ -5,14 +5,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sqlalchemy import select
 
 from app.store.database import Database
-from app.store.tables import attempts, jobs, objectives, sample_values, samples, steps, studies
+from app.store.tables import attempts, jobs, objectives, sample_values, samples
 from app.store.upgrade import upgrade
 from tests.e2e.processes import eventually
 from tests.e2e.replay import proposals, recorded, replay
 from tests.reliability.processes.deployment import REPORTED, Deployment, Run
+from tests.reliability.processes.step_checks import check_finished
 
 SPOOL_SCAN_S = 60.0  # twice the interval in which workers look for spools of others
 
@@ -21,7 +23,7 @@ def check_deployment(deployment: Deployment) -> None:
     check_runs(deployment)
     check_values(deployment)
     for spec in deployment.specs:
-        check_steps(deployment, spec)
+        check_finished(deployment.read, spec)
         check_undisturbed(deployment.database, spec, deployment.folder)
 
 
@@ -31,61 +33,51 @@ def check_runs(deployment: Deployment) -> None:
         eventually(lambda: not deployment.unrecorded(), "results", SPOOL_SCAN_S)
     except AssertionError:
         assert deployment.unrecorded() == [], "finished simulations are not recorded"
-    runs = {run.lease: run for run in deployment.runs()}
+    runs = deployment.runs_by_lease()
     assert len(runs) == len(deployment.runs()), "a lease was evaluated twice"
     rows = deployment.read(select(attempts))
     reported = {row.lease: row for row in rows if row.outcome in REPORTED}
     assert reported.keys() <= runs.keys()
-    check_attempts(deployment, [(attempt, runs[lease]) for lease, attempt in reported.items()])
+    check_attempts(deployment, list(reported.values()), runs)
     assert deployment.spooled_at_kill <= reported.keys()
     lost = runs.keys() - reported.keys()
     assert lost <= deployment.excused
     assert deployment.spooled() == set()
-    outcomes = dict(Counter(row.outcome for row in rows))
+    outcomes = Counter(row.outcome for row in rows)
     spooled = len(deployment.spooled_at_kill)
     print(f"{len(runs)} runs, {spooled} spooled when their worker was killed, {len(lost)} lost; {outcomes}")  # noqa: T201
 
 
-def check_attempts(deployment: Deployment, pairs: list[tuple[Any, Run]]) -> None:
+def check_attempts(deployment: Deployment, rows: list[Any], runs: dict[str, Run]) -> None:
     """Each attempt has the values of its run, at the point of its job."""
     job_rows = {row.id: row for row in deployment.read(select(jobs))}
     names = {row.id: row.name for row in deployment.read(select(objectives))}
     points = {row.id: row.x for row in deployment.read(select(samples))}
-    for attempt, run in pairs:
+    for attempt in rows:
+        run = runs[attempt.lease]
         job = job_rows[attempt.job_id]
-        also = (attempt.details or {}).get("also", {})
-        assert {run.objective: attempt.value, **also} == run.values
+        details = attempt.details or {}
+        values = {run.objective: attempt.value, **details.get("also", {})}
+        assert values == run.values
         assert names[job.objective_id] == run.objective
-        assert [float(x) for x in points[job.sample_id]] == [float(x) for x in run.x]
+        assert np.array_equal(points[job.sample_id], run.x)
 
 
 def check_values(deployment: Deployment) -> None:
     """A job has the values of one attempt, the first that told any."""
-    objective_ids = {(row.study_id, row.name): row.id for row in deployment.read(select(objectives))}
+    names = {row.id: row.name for row in deployment.read(select(objectives))}
     job_rows = {row.id: row for row in deployment.read(select(jobs))}
-    runs = {run.lease: run for run in deployment.runs()}
-    expected: Counter[tuple[int, int, float]] = Counter()
-    for attempt in deployment.read(select(attempts)):
-        if attempt.outcome in ("done", "late"):
-            job = job_rows[attempt.job_id]
-            for name, value in runs[attempt.lease].values.items():
-                expected[job.sample_id, objective_ids[job.study_id, name], value] += 1
-    stored = [(row.sample_id, row.objective_id, row.value) for row in deployment.read(select(sample_values))]
-    assert Counter(stored) == expected
-
-
-def check_steps(deployment: Deployment, spec: dict[str, Any]) -> None:
-    """Each step happened once, with its batch."""
-    (study,) = deployment.read(select(studies).where(studies.c.name == spec["name"]))
-    assert (study.planned_full, study.settled_full) == (spec["budget"], spec["budget"])
-    rows = deployment.read(select(steps).where(steps.c.study_id == study.id))
-    assert {row.state for row in rows} == {"done"}
-    assert len({(row.kind, row.objective, row.number) for row in rows}) == len(rows)
-    searches = (spec["budget"] - spec["initial_samples"]) // spec["batch_size"]
-    assert sorted(row.number for row in rows if row.kind == "search") == list(range(1, searches + 1))
-    full = deployment.read(select(samples.c.step_id).where(samples.c.study_id == study.id, samples.c.full))
-    sizes = {"initial": spec["initial_samples"], "search": spec["batch_size"]}
-    assert Counter(row.step_id for row in full) == {row.id: sizes[row.kind] for row in rows if row.kind in sizes}
+    runs = deployment.runs_by_lease()
+    expected: Counter[tuple[int, str, float]] = Counter()
+    first = select(attempts).where(attempts.c.outcome.in_(("done", "late")))
+    for attempt in deployment.read(first):
+        sample = job_rows[attempt.job_id].sample_id
+        for name, value in runs[attempt.lease].values.items():
+            expected[sample, name, value] += 1
+    stored: Counter[tuple[int, str, float]] = Counter()
+    for row in deployment.read(select(sample_values)):
+        stored[row.sample_id, names[row.objective_id], row.value] += 1
+    assert stored == expected
 
 
 def check_undisturbed(database: Database, spec: dict[str, Any], folder: Path) -> None:
