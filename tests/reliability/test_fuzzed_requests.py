@@ -112,7 +112,12 @@ def successful_operations(seen: Counter[str]) -> set[str]:
         pytest.param("postgresql", LONG, marks=SLOW, id="postgresql-long"),
     ],
 )
-def test_fuzzed_requests_without_tokens(database_url: str, database: Database, tmp_path: Path, size: Size) -> None:
+def test_fuzzed_requests_without_tokens(
+    database_url: str,
+    database: Database,
+    tmp_path: Path,
+    size: Size,
+) -> None:
     create_studies(database, 50 + 10 * size.requests)
     without_access_check = ("--exclude-checks", f"{NOT_CHECKED},ignored_auth")
     with processes.serving(database_url, "--no-planner") as (url, _), unchanged(database, BYSTANDER):
@@ -129,7 +134,10 @@ def test_fuzzed_requests_without_tokens(database_url: str, database: Database, t
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("role", TOKENS)
 def test_fuzzed_requests_with_a_token_change_only_what_its_role_may(
-    database_url: str, database: Database, tmp_path: Path, role: str
+    database_url: str,
+    database: Database,
+    tmp_path: Path,
+    role: str,
 ) -> None:
     create_studies(database, 50 + 10 * LONG.requests)
     server = processes.serving(database_url, "--no-planner", port=0, **TOKEN_SETTINGS)

@@ -56,7 +56,12 @@ def print_usage(soak: Soak, usages: dict[str, Usage]) -> None:
     print(f"growth: {jobs} jobs, {soak.steps_done()} steps: {'; '.join(parts)}", flush=True)  # noqa: T201
 
 
-def run_soak(url: str, folder: Path, jobs: int, max_bytes_per_job: float) -> None:
+def run_soak(
+    url: str,
+    folder: Path,
+    jobs: int,
+    max_bytes_per_job: float,
+) -> None:
     began = monotonic()
     with ExitStack() as stack:
         soak = Soak(stack, url, folder, jobs)

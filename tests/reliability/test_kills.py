@@ -61,7 +61,10 @@ def changes_if(lab: Lab, happens: bool) -> Iterator[None]:
 
 @pytest.mark.parametrize(("point", "happens"), TELL_POINTS.items())
 def test_killed_tell_is_recorded_completely_or_not_at_all(
-    lab: Lab, faults: FaultPoints, point: str, happens: bool
+    lab: Lab,
+    faults: FaultPoints,
+    point: str,
+    happens: bool,
 ) -> None:
     (job,) = lab.ask("crash")
     with changes_if(lab, happens):
@@ -75,7 +78,12 @@ def test_killed_tell_is_recorded_completely_or_not_at_all(
 
 
 @pytest.mark.parametrize(("point", "happens"), [("ask.written", False), ("ask.committed", True)])
-def test_job_of_a_killed_ask_is_ready_or_returns(lab: Lab, faults: FaultPoints, point: str, happens: bool) -> None:
+def test_job_of_a_killed_ask_is_ready_or_returns(
+    lab: Lab,
+    faults: FaultPoints,
+    point: str,
+    happens: bool,
+) -> None:
     with changes_if(lab, happens):
         faults.run_until_killed(point, serve_asks, lab.database, asks(1), 20.0)
     if happens:

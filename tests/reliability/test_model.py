@@ -13,7 +13,13 @@ def machine_on(database: Database) -> type[Machine]:
     return type("MachineOnDatabase", (Machine,), {"url": database.url})
 
 
-def run_random_rules(database: Database, examples: int, rules: int, *, derandomize: bool) -> None:
+def run_random_rules(
+    database: Database,
+    examples: int,
+    rules: int,
+    *,
+    derandomize: bool,
+) -> None:
     profile = settings(
         max_examples=examples,
         stateful_step_count=rules,

@@ -102,7 +102,12 @@ def after_call(context: Any, case: Any, response: Any) -> None:
 
 
 @schemathesis.hook
-def filter_failure(context: Any, failure: Any, case: Any, response: Any) -> bool:
+def filter_failure(
+    context: Any,
+    failure: Any,
+    case: Any,
+    response: Any,
+) -> bool:
     """A 404 for a created study is no failure if a drawn objective is what is unknown."""
     is_objective_unknown = b"problem:objective-unknown" in response.content
     return not (isinstance(failure, EnsureResourceAvailability) and is_objective_unknown)

@@ -47,7 +47,12 @@ def stored_bits(text: str) -> bytes:
 class Worker:
     """Holds a job of `drag`, which takes two values; gets a new one when it is told."""
 
-    def __init__(self, client: TestClient, database: Database, jobs: int) -> None:
+    def __init__(
+        self,
+        client: TestClient,
+        database: Database,
+        jobs: int,
+    ) -> None:
         self.client = client
         self.wing = Wing(client, database, {**SPEC, "budget": 2000, "initial_samples": jobs})
         assert client.post("/studies", json=self.wing.spec).status_code == 201

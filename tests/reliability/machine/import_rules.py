@@ -52,7 +52,13 @@ class ImportRules(StudyMachine):
         return points[index % len(points)]
 
     @rule(index=INDEX, state=STATES, content=CONTENTS, full=st.booleans())
-    def import_onto_job(self, index: int, state: str, content: str, full: bool) -> None:
+    def import_onto_job(
+        self,
+        index: int,
+        state: str,
+        content: str,
+        full: bool,
+    ) -> None:
         """Import what a job in this state evaluates."""
         jobs = [job for job in self.model.jobs_in(state) if job.cheap_only != full]
         if not jobs:
@@ -64,7 +70,12 @@ class ImportRules(StudyMachine):
             evaluation = {name: result for name, result in known.items() if isinstance(result, float)}
         self.import_rows({self.model.samples[job.sample].x: evaluation}, evaluate=False)
 
-    def evaluation(self, scope: str, content: str, value: float) -> dict[str, float | None]:
+    def evaluation(
+        self,
+        scope: str,
+        content: str,
+        value: float,
+    ) -> dict[str, float | None]:
         run_value = None if content in ("infeasible", "contradiction") else value
         co_value = None if content == "infeasible" else value + 1.0
         evaluation: dict[str, float | None] = {}

@@ -46,7 +46,13 @@ class LateResultRules(WorkRules):
             for other in others:
                 self.heartbeat([other])
 
-    def lease_repeatedly(self, number: int, count: int, *, expires: bool) -> list[str]:
+    def lease_repeatedly(
+        self,
+        number: int,
+        count: int,
+        *,
+        expires: bool,
+    ) -> list[str]:
         """Lease one job up to so many times; return the leases."""
         job = self.model.jobs[number]
         leases: list[str] = []
@@ -66,7 +72,13 @@ class LateResultRules(WorkRules):
         state=st.sampled_from(["held", "ready", "leased", "done", "failed"]),
         also=CO_VALUES,
     )
-    def tell_when_job_is(self, index: int, result: str, state: str, also: str) -> None:
+    def tell_when_job_is(
+        self,
+        index: int,
+        result: str,
+        state: str,
+        also: str,
+    ) -> None:
         """A worker tells a result when its job is in this state; `held`: by the worker itself."""
         number = self.pick_leased_job(index)
         if number is None:

@@ -16,7 +16,13 @@ class Machine(LateResultRules, ImportRules):
         more=st.integers(0, 3),
         planned=st.sampled_from([True, True, False]),
     )
-    def create(self, run_of_two: str, initial_samples: int, more: int, planned: bool) -> None:
+    def create(
+        self,
+        run_of_two: str,
+        initial_samples: int,
+        more: int,
+        planned: bool,
+    ) -> None:
         self.create_study(run_of_two, initial_samples, initial_samples + more)
         if planned:
             self.run_step()
@@ -56,7 +62,12 @@ class Machine(LateResultRules, ImportRules):
                 self.seen.add(f"{job.state}: after {end}")
                 break
 
-    def end_lease(self, number: int, lease: str, end: str) -> None:
+    def end_lease(
+        self,
+        number: int,
+        lease: str,
+        end: str,
+    ) -> None:
         if end == "release":
             self.release([lease])
         elif end == "expire":

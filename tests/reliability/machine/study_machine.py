@@ -34,7 +34,12 @@ class StudyMachine(RuleBasedStateMachine):
         self.log: list[LogEntry] = []
         self.seen: set[str] = set()  # kinds of events that occurred
 
-    def create_study(self, run_of_two: str, initial_samples: int, budget: int) -> None:
+    def create_study(
+        self,
+        run_of_two: str,
+        initial_samples: int,
+        budget: int,
+    ) -> None:
         """`run_of_two`: the run with a co-objective."""
         runs: dict[str, list[str]] = {"mass": [], "crash": []}
         runs[run_of_two] = [CO_OBJECTIVES[run_of_two]]

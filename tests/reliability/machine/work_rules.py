@@ -52,10 +52,20 @@ class WorkRules(PlanningRules):
         max_jobs=st.integers(1, 6),
         worker=st.sampled_from("ab"),
     )
-    def ask_for_jobs(self, objectives: list[str], max_jobs: int, worker: str) -> None:
+    def ask_for_jobs(
+        self,
+        objectives: list[str],
+        max_jobs: int,
+        worker: str,
+    ) -> None:
         self.lease_jobs(objectives, max_jobs, worker)
 
-    def lease_jobs(self, objectives: list[str], max_jobs: int, worker: str) -> list[Any]:
+    def lease_jobs(
+        self,
+        objectives: list[str],
+        max_jobs: int,
+        worker: str,
+    ) -> list[Any]:
         ask = Ask(worker=worker, studies=[NAME], objectives=objectives, max_jobs=max_jobs)
         (leased,) = serve_asks(self.database, [ask], 20.0)
         runs = list(self.model.rules.runs) if objectives == ANY_OBJECTIVE else objectives
@@ -100,7 +110,14 @@ class WorkRules(PlanningRules):
         attempts = self.model.attempts
         return [lease for lease in attempts if attempts[lease].outcome in outcomes]
 
-    def result_item(self, job: int, lease: str, result: str, value: float, also: str) -> TellItem:
+    def result_item(
+        self,
+        job: int,
+        lease: str,
+        result: str,
+        value: float,
+        also: str,
+    ) -> TellItem:
         if result != "value":
             return TellItem(job, lease, failure=result)
         co_values: dict[str, float] = {}

@@ -87,7 +87,12 @@ def _settle_job(model: StudyModel, job: Job, evaluation: Evaluation) -> None:
         _correct_failure(model, job)
 
 
-def _set_done(model: StudyModel, job: Job, value: float, evaluation: Evaluation) -> None:
+def _set_done(
+    model: StudyModel,
+    job: Job,
+    value: float,
+    evaluation: Evaluation,
+) -> None:
     end_other_attempt(model, job)
     job.move_to("done")
     model.log_value(job.sample, job.objective, value)
@@ -132,7 +137,12 @@ def runs_to_make(model: StudyModel, sample: int) -> list[str]:
     return missing
 
 
-def add_sample(model: StudyModel, sample: int, x: Point, evaluation: Evaluation) -> None:
+def add_sample(
+    model: StudyModel,
+    sample: int,
+    x: Point,
+    evaluation: Evaluation,
+) -> None:
     model.samples[sample] = Sample(full=True, x=x, imported=True)
     for name, value in evaluation.items():
         model.log_result(sample, name, value, "infeasible")

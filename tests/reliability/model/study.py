@@ -96,13 +96,29 @@ class StudyModel:
     def log_events(self, *kinds: str) -> None:
         self.log += [LogEntry(kind) for kind in kinds]
 
-    def log_value(self, sample: int, objective: str, value: float) -> None:
+    def log_value(
+        self,
+        sample: int,
+        objective: str,
+        value: float,
+    ) -> None:
         self.log.append(LogEntry("done", sample, objective, value))
 
-    def log_failure(self, sample: int, objective: str, kind: str) -> None:
+    def log_failure(
+        self,
+        sample: int,
+        objective: str,
+        kind: str,
+    ) -> None:
         self.log.append(LogEntry("failed", sample, objective, failure=kind))
 
-    def log_result(self, sample: int, objective: str, value: float | None, failure: str) -> None:
+    def log_result(
+        self,
+        sample: int,
+        objective: str,
+        value: float | None,
+        failure: str,
+    ) -> None:
         """The value, or the failure if there is no value."""
         if value is not None:
             self.log_value(sample, objective, value)

@@ -6,7 +6,12 @@ from tests.reliability.model.records import Job
 from tests.reliability.model.study import StudyModel
 
 
-def set_done(model: StudyModel, job: Job, value: float, also: Mapping[str, float]) -> None:
+def set_done(
+    model: StudyModel,
+    job: Job,
+    value: float,
+    also: Mapping[str, float],
+) -> None:
     """A co-objective without a value has failed."""
     end_other_attempt(model, job)
     job.move_to("done")

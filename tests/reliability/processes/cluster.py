@@ -44,7 +44,13 @@ def fewest_jobs(spec: dict[str, Any]) -> int:
 
 
 class Cluster:
-    def __init__(self, stack: ExitStack, url: str, folder: Path, specs: list[dict[str, Any]]) -> None:
+    def __init__(
+        self,
+        stack: ExitStack,
+        url: str,
+        folder: Path,
+        specs: list[dict[str, Any]],
+    ) -> None:
         self.stack = stack
         self.url = url + ABANDONED_AFTER
         self.specs = specs

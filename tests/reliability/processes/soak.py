@@ -73,7 +73,13 @@ def anonymous_memory(pid: int) -> int:
 
 
 class Soak:
-    def __init__(self, stack: ExitStack, url: str, folder: Path, jobs: int) -> None:
+    def __init__(
+        self,
+        stack: ExitStack,
+        url: str,
+        folder: Path,
+        jobs: int,
+    ) -> None:
         self.database = Database(url)
         self.jobs = jobs
         stack.callback(self.database.close)

@@ -50,7 +50,12 @@ class InstantEvaluator:
 class WorkerThreads:
     """Workers spread over servers and objectives; each ends when all studies are finished."""
 
-    def __init__(self, urls: Sequence[str], count: int, folder: Path) -> None:
+    def __init__(
+        self,
+        urls: Sequence[str],
+        count: int,
+        folder: Path,
+    ) -> None:
         self.evaluator = InstantEvaluator()
         self.spools = folder / "spools"
         self.errors: list[BaseException] = []
@@ -63,7 +68,12 @@ class WorkerThreads:
             arguments = (url, objective, f"worker{number}")
             self._threads.append(threading.Thread(target=self._work, args=arguments))
 
-    def _work(self, url: str, objective: str, name: str) -> None:
+    def _work(
+        self,
+        url: str,
+        objective: str,
+        name: str,
+    ) -> None:
         spool = Spool(self.spools / name)
         try:
             with Client(url, retry_s=0) as client:
