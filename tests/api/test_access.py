@@ -16,7 +16,7 @@ from app.main import create_app
 from app.settings import load_settings
 from app.store.database import Database
 from tests.api.wing import LOCAL, NEVER_ISSUED, SPEC, Wing, check_problem
-from tests.reliability.untouched import untouched
+from tests.reliability.input.stored_rows import unchanged
 
 ROLES = ("worker", "read", "admin")
 TOKENS = {role: f"{role}-token-{'x' * 16}" for role in ROLES}
@@ -122,7 +122,7 @@ INVALID: list[tuple[str | None, str]] = [  # token and scheme
 
 def test_without_a_valid_token_only_open_routes_respond(guarded: TestClient, database: Database) -> None:
     secrets = [*TOKENS.values(), *(token for token, _ in INVALID if token)]
-    with untouched(database):
+    with unchanged(database):
         for (token, scheme), route in itertools.product(INVALID, TABLE):
             response = call(guarded, route, token, scheme)
             if TABLE[route].roles is OPEN:
@@ -138,12 +138,12 @@ def test_a_role_is_admitted_where_the_table_lists_it_and_nowhere_else(
     guarded: TestClient, database: Database, role: str
 ) -> None:
     admitted = [route for route, access in TABLE.items() if access.roles is OPEN or role in access.roles]
-    with untouched(database):
+    with unchanged(database):
         for route in TABLE.keys() - admitted:
             response = call(guarded, route, TOKENS[role])
             check_problem(response, 403, "role-insufficient")
             assert TOKENS[role] not in response.text
-    with nullcontext() if role == "worker" else untouched(database):  # a read token changes nothing at all
+    with nullcontext() if role == "worker" else unchanged(database):  # a read token changes nothing at all
         for route in admitted:
             response = call(guarded, route, TOKENS[role])
             assert response.status_code == TABLE[route].status, (route, response.text)
@@ -161,7 +161,7 @@ def test_admin_is_admitted_everywhere(guarded: TestClient) -> None:
 
 def test_access_is_decided_before_the_body_is_validated(guarded: TestClient, database: Database) -> None:
     """A client without access learns nothing about valid bodies or existing studies."""
-    with untouched(database):
+    with unchanged(database):
         for path in ("/ask", "/tell", "/heartbeat", "/studies", "/studies/wing/extend", "/studies/nothing/extend"):
             check_problem(guarded.post(path, json={"nonsense": 1}), 401, "token-missing")
         headers = {"Authorization": f"Bearer {TOKENS['worker']}"}

@@ -3,19 +3,19 @@ from collections.abc import Iterator
 import pytest
 
 from tests.api.conftest import client, wing
-from tests.reliability.elsewhere import Faults, killing
+from tests.reliability.faults.fault_processes import FaultPoints, fault_points
 
-__all__ = ["client", "wing"]  # fixtures, as they are there
-pytest.register_assert_rewrite("tests.reliability.machine", "tests.reliability.picture")
+__all__ = ["client", "wing"]  # fixtures of the API tests
+pytest.register_assert_rewrite("tests.reliability.machine", "tests.reliability.processes")
 
 
 @pytest.fixture(scope="session")
-def all_faults(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faults]:
-    with killing(tmp_path_factory.mktemp("faults")) as faults:
+def session_faults(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultPoints]:
+    with fault_points(tmp_path_factory.mktemp("faults")) as faults:
         yield faults
 
 
 @pytest.fixture
-def faults(all_faults: Faults) -> Iterator[Faults]:
-    yield all_faults
-    all_faults.clear()
+def faults(session_faults: FaultPoints) -> Iterator[FaultPoints]:
+    yield session_faults
+    session_faults.clear()

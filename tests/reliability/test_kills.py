@@ -1,12 +1,13 @@
-"""SIGKILL at every named point of a tell, an ask, an expiry, a step, an upgrade: it happened wholly, or not at all."""
+"""SIGKILL at every named point of a tell, an ask, an expiry and a step: it happens completely or not at all."""
 
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Column, Connection, select
 
 from app.planner.planner import plan_one
 from app.service.studies.lifecycle import create
@@ -14,221 +15,233 @@ from app.service.work.ask import serve_asks
 from app.service.work.expire import expire_leases
 from app.service.work.tell import settle_tells, tell
 from app.store.database import Database
-from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, steps, studies, workers
-from app.store.upgrade import head, revision, upgrade
+from app.store.tables import attempts, sample_values, steps, studies
+from app.store.upgrade import upgrade
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.work import Ask, Job, Tell
 from tests.e2e.plate import SPEC, evaluate
 from tests.e2e.replay import proposals, recorded, replay
-from tests.reliability.elsewhere import Faults, killed
-from tests.reliability.old_data import as_the_first_version_wrote_it, write_as_the_first_version
-from tests.reliability.test_races import let_run_out
+from tests.reliability.faults.fault_processes import FaultPoints
+from tests.reliability.faults.lab_states import (
+    asks,
+    attempt_outcomes,
+    end_claims,
+    expire_all,
+    make_overdue,
+    planned_lab,
+)
+from tests.reliability.input.stored_rows import all_rows
 from tests.service.lab import Lab
 
-TABLES = (studies, objectives, steps, samples, jobs, attempts, sample_values, events, workers)
-TELL = {"tell.begun": False, "tell.written": False, "tell.committed": True}  # had it happened by then?
-STEP = {
+TELL_POINTS = {"tell.begun": False, "tell.written": False, "tell.committed": True}  # whether the tell happened
+STEP_POINTS = {
     "claim.written": False,
     "step.claimed": False,
     "step.computed": False,
     "step.written": False,
     "step.committed": True,
 }
+STEP_KINDS = ("initial", "stream", "search", "closing")
+EVERY_NTH_TELL = 20
 
 
 @pytest.fixture
 def lab(database: Database) -> Lab:
-    lab = Lab(database, generations=1, batch_size=2)
-    lab.plan()
-    return lab
+    return planned_lab(database)
 
 
-def everything(database: Database) -> dict[str, list[Any]]:
-    with database.read() as connection:
-        return {
-            table.name: [tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key))]
-            for table in TABLES
-        }
+@contextmanager
+def changes_if(lab: Lab, happens: bool) -> Iterator[None]:
+    """Rows change if and only if the operation happens; the counters are right either way."""
+    before = all_rows(lab.database)
+    yield
+    assert (all_rows(lab.database) != before) == happens
+    lab.check_counters()
 
 
-@pytest.mark.parametrize(("point", "happened"), TELL.items())
-def test_a_tell_that_is_killed_is_recorded_wholly_or_not_at_all(
-    lab: Lab, faults: Faults, point: str, happened: bool
+@pytest.mark.parametrize(("point", "happens"), TELL_POINTS.items())
+def test_killed_tell_is_recorded_completely_or_not_at_all(
+    lab: Lab,
+    faults: FaultPoints,
+    point: str,
+    happens: bool,
 ) -> None:
     (job,) = lab.ask("crash")
-    before = everything(lab.database)
-    killed(faults, point, tell, lab.database.url, [lab.said(job, 1.0)])
-    assert (lab.job(job.job)["state"] == "done") == happened
-    assert (everything(lab.database) == before) == (not happened)
-    lab.check_counters()
-    assert (lab.tell(job, 1.0).status, lab.tell(job, 1.0).status) == (200, 200)  # as a worker does that heard nothing
+    with changes_if(lab, happens):
+        faults.run_until_killed(point, tell, lab.database, [lab.said(job, 1.0)])
+    assert (lab.job(job.job)["state"] == "done") == happens
+    for _ in range(2):  # a worker without a response tells again
+        assert lab.tell(job, 1.0).status == 200
     assert lab.values() == [(1.0, None)]
-    assert [row["outcome"] for row in lab.rows(attempts)] == ["done"]
+    assert attempt_outcomes(lab) == ["done"]
     lab.check_counters()
 
 
-@pytest.mark.parametrize(("point", "happened"), [("ask.written", False), ("ask.committed", True)])
-def test_a_job_whose_ask_is_killed_is_free_or_returns(lab: Lab, faults: Faults, point: str, happened: bool) -> None:
-    before = everything(lab.database)
-    asks = [Ask(worker="killed", studies=["wing"], objectives=["crash"])]
-    killed(faults, point, serve_asks, lab.database.url, asks, 20.0)
-    assert (everything(lab.database) == before) == (not happened)
-    lab.check_counters()
-    if happened:
-        assert lab.expire() == 1
-        lab.ripen()
+@pytest.mark.parametrize(("point", "happens"), [("ask.written", False), ("ask.committed", True)])
+def test_job_of_a_killed_ask_is_ready_or_returns(
+    lab: Lab,
+    faults: FaultPoints,
+    point: str,
+    happens: bool,
+) -> None:
+    with changes_if(lab, happens):
+        faults.run_until_killed(point, serve_asks, lab.database, asks(1), 20.0)
+    if happens:
+        assert expire_all(lab) == 1
     assert len(lab.ask("crash", most=4)) == 4
     lab.check_counters()
 
 
 @pytest.mark.parametrize("point", ["expire.found", "expire.written"])
-def test_an_expiry_that_is_killed_changes_nothing(lab: Lab, faults: Faults, point: str) -> None:
+def test_killed_expiry_changes_nothing(lab: Lab, faults: FaultPoints, point: str) -> None:
     (job,) = lab.ask("crash")
-    let_run_out(lab, job)
-    before = everything(lab.database)
-    killed(faults, point, expire_leases, lab.database.url)
-    assert everything(lab.database) == before
+    make_overdue(lab)
+    with changes_if(lab, False):
+        faults.run_until_killed(point, expire_leases, lab.database)
     assert expire_leases(lab.database) == 1
     assert lab.job(job.job)["losses"] == 1
     lab.check_counters()
 
 
-@pytest.mark.parametrize("before", [None, "0001"])
-def test_an_upgrade_that_is_killed_leaves_the_database_as_it_was(
-    empty_url: str, faults: Faults, before: str | None
-) -> None:
-    database = Database(empty_url)
-    try:
-        if before:
-            write_as_the_first_version(database)
-        killed(faults, "upgrade.written", upgrade, empty_url)
-        assert revision(database) == before
-        assert upgrade(database) == (before, head())
-        assert not before or as_the_first_version_wrote_it(database)
-    finally:
-        database.close()
-
-
-KINDS = ("initial", "stream", "search", "closing")
-
-
 @pytest.mark.timeout(600)  # on a loaded machine
-def test_a_study_whose_steps_and_tells_are_all_killed_is_the_undisturbed_study(
-    database: Database, faults: Faults, tmp_path: Path
+def test_study_with_every_kind_of_kill_equals_the_undisturbed_study(
+    database: Database, faults: FaultPoints, tmp_path: Path
 ) -> None:
-    """The first step of each kind is killed at every point, and so is each tell that makes another kind due; of the
-    others every step and every few tells at one point. The work is then done again by others.
+    """The first step of each kind is killed at every point, and so is each tell that makes another kind due.
+
+    Of the other steps each one, and of the other tells every 20th, is killed at one point. Each is then repeated.
     """
     create(database, parse_specification(SPEC), 60.0)
-    killer = Killer(database, faults)
-    told = killer.run()
-    assert {(kind, point) for kind in KINDS for point in STEP} <= killer.kills.keys()
-    assert {(f"tell before {kind}", point) for kind in KINDS[1:] for point in TELL} <= killer.kills.keys()
+    run = KilledRun(database, faults)
+    run.finish_study()
+    for kind in STEP_KINDS:
+        assert run.points_of(kind) == set(STEP_POINTS)
+    for kind in STEP_KINDS[1:]:
+        assert run.points_of(f"tell before {kind}") == set(TELL_POINTS)
+    check_finished_once(database, run.told)
+    with closing(Database(f"sqlite:///{tmp_path}/undisturbed.db")) as undisturbed:
+        upgrade(undisturbed)
+        replay(undisturbed, SPEC, recorded(database))
+        assert proposals(undisturbed) == proposals(database)
+        assert set(proposals(database).values()) == {1}
+
+
+def check_finished_once(database: Database, told: list[float]) -> None:
+    """The study is finished, with one row for each step and each value."""
     with database.read() as connection:
         (study,) = connection.execute(select(studies)).all()
-        found = connection.execute(select(steps.c.kind, steps.c.objective, steps.c.number, steps.c.state)).all()
+        step_rows = connection.execute(select(steps)).all()
         values = connection.execute(select(sample_values.c.value)).scalars().all()
-        ended = connection.execute(select(attempts.c.outcome)).scalars().all()
-    assert (study.phase, study.settled_full) == ("finished", SPEC["budget"])
-    assert {step.state for step in found} == {"done"}
-    assert len({step[:3] for step in found}) == len(found)
+        outcomes = connection.execute(select(attempts.c.outcome)).scalars().all()
+    assert study.phase == "finished"
+    assert study.settled_full == SPEC["budget"]
+    assert {row.state for row in step_rows} == {"done"}
+    identities = {(row.kind, row.objective, row.number) for row in step_rows}
+    assert len(identities) == len(step_rows)
     assert sorted(value for value in values if value is not None) == sorted(told)
-    assert set(ended) == {"done"}
-    again = Database(f"sqlite:///{tmp_path}/undisturbed.db")
-    try:
-        upgrade(again)
-        replay(again, SPEC, recorded(database))
-        assert proposals(again) == proposals(database)
-        assert set(proposals(database).values()) == {1}
-    finally:
-        again.close()
+    assert set(outcomes) == {"done"}
 
 
-class Killer:
-    """Works a study off while its processes are killed."""
+class KilledRun:
+    """Evaluates a study to its end while its processes are killed."""
 
-    def __init__(self, database: Database, faults: Faults) -> None:
-        self.database, self.faults = database, faults
-        self.kills: Counter[tuple[str, str]] = Counter()  # what was killed, and where
-        self.steps = self.tells = 0
+    def __init__(self, database: Database, faults: FaultPoints) -> None:
+        self.database = database
+        self.faults = faults
+        self.kills: Counter[tuple[str, str]] = Counter()  # by what was killed, and at which point
+        self.steps = 0
+        self.tells = 0
         self.told: list[float] = []
 
-    def run(self) -> list[float]:
+    def points_of(self, operation: str) -> set[str]:
+        return {point for killed, point in self.kills if killed == operation}
+
+    def finish_study(self) -> None:
+        ask = Ask(worker="w", studies=["*"], objectives=["*"], max_jobs=8)
         for _ in range(1000):
             planned = self.plan()
-            ask = Ask(worker="w", studies=["*"], objectives=["*"], max_jobs=8)
-            (got,) = serve_asks(self.database, [ask], 20.0)
-            for job in got:
+            (leased,) = serve_asks(self.database, [ask], 20.0)
+            for job in leased:
                 self.tell(job)
-            if not got and not planned:
-                return self.told
-        raise AssertionError("the study has no end")
+            if not leased and not planned:
+                return
+        raise AssertionError("the study does not end")
 
     def plan(self) -> bool:
-        """Kill a planner, or several one after the other, at the step that has been due longest; then it happens."""
-        due = self.due()
+        """Kill one planner, or one at each point, at the step that has been due longest; then let it happen."""
+        due = self.due_kinds()
         if not due:
             return False
-        is_first = due[0] not in {what for what, _ in self.kills}
-        points = list(STEP) if is_first else [list(STEP)[self.steps % len(STEP)]]
+        is_first_of_kind = not self.points_of(due[0])
+        all_points = list(STEP_POINTS)
+        points = all_points if is_first_of_kind else [all_points[self.steps % len(all_points)]]
         self.steps += 1
         for point in points:
-            before = self.done()
-            killed(self.faults, point, plan_one, self.database.url)
-            self.kills[due[0], point] += 1
-            assert self.done() == before + ([due[0]] if STEP[point] else [])
-            assert STEP[point] or self.due() == due
-            # Another planner takes over when the claim is over.
-            self.database.write(lambda connection: connection.execute(update(steps).values(claim_expires_at=0.0)))
-        assert STEP[points[-1]] or plan_one(self.database)
+            self.kill_planner(due, point)
+        assert STEP_POINTS[points[-1]] or plan_one(self.database)
         return True
 
-    def due(self) -> list[str]:
-        return self._kinds("due", steps.c.due_at)
+    def kill_planner(self, due: list[str], point: str) -> None:
+        happens = STEP_POINTS[point]
+        done_before = self.done_kinds()
+        self.faults.run_until_killed(point, plan_one, self.database)
+        self.kills[due[0], point] += 1
+        if happens:
+            assert self.done_kinds() == [*done_before, due[0]]
+        else:
+            assert self.done_kinds() == done_before
+            assert self.due_kinds() == due
+        end_claims(self.database)
 
-    def done(self) -> list[str]:
-        return self._kinds("done", steps.c.done_at)
-
-    def _kinds(self, state: str, since: Any) -> list[str]:
+    def due_kinds(self) -> list[str]:
         with self.database.read() as connection:
-            query = select(steps.c.kind).where(steps.c.state == state).order_by(since, steps.c.id)
-            return list(connection.execute(query).scalars())
+            return kinds_of_steps(connection, "due", steps.c.due_at)
+
+    def done_kinds(self) -> list[str]:
+        with self.database.read() as connection:
+            return kinds_of_steps(connection, "done", steps.c.done_at)
 
     def tell(self, job: Job) -> None:
         value, also = evaluate(job.objective, job.x)
-        said = [Tell(job=job.job, lease=job.lease, value=value, also=also, duration_s=1.0)]
+        items = [Tell(job=job.job, lease=job.lease, value=value, also=also, duration_s=1.0)]
         self.told += [value, *also.values()]
         self.tells += 1
-        makes_due = self.would_make_due(said)
-        if makes_due and f"tell before {makes_due[-1]}" not in {what for what, _ in self.kills}:
-            self.tell_at_every_point(said, makes_due)
-        elif self.tells % 20 == 0:
-            killed(self.faults, list(TELL)[self.tells // 20 % len(TELL)], tell, self.database.url, said)
-        assert tell(self.database, said)[0].status == 200  # as a worker does that heard nothing
-        assert not makes_due or self.due() == makes_due
+        due_after = self.due_after(items)
+        if due_after and not self.points_of(f"tell before {due_after[-1]}"):
+            self.kill_tell_at_every_point(items, due_after)
+        elif self.tells % EVERY_NTH_TELL == 0:
+            point = list(TELL_POINTS)[self.tells // EVERY_NTH_TELL % len(TELL_POINTS)]
+            self.faults.run_until_killed(point, tell, self.database, items)
+        assert tell(self.database, items)[0].status == 200  # a worker without a response tells again
+        assert not due_after or self.due_kinds() == due_after
 
-    def tell_at_every_point(self, said: list[Tell], makes_due: list[str]) -> None:
-        before = self.due()
-        for point, happened in TELL.items():
-            killed(self.faults, point, tell, self.database.url, said)
-            self.kills[f"tell before {makes_due[-1]}", point] += 1
-            assert self.due() == (makes_due if happened else before)
+    def kill_tell_at_every_point(self, items: list[Tell], due_after: list[str]) -> None:
+        due_before = self.due_kinds()
+        for point, happens in TELL_POINTS.items():
+            self.faults.run_until_killed(point, tell, self.database, items)
+            self.kills[f"tell before {due_after[-1]}", point] += 1
+            assert self.due_kinds() == (due_after if happens else due_before)
 
-    def would_make_due(self, said: list[Tell]) -> list[str]:
-        """Which steps are due after this tell, if it makes any due: it is tried, and undone."""
+    def due_after(self, items: list[Tell]) -> list[str]:
+        """Which steps are due after this tell, or nothing if it makes none due; tried and rolled back."""
+        due_before = self.due_kinds()
+        due_after: list[str] = []
 
-        class Undone(Exception):
+        class RolledBack(Exception):
             pass
 
-        before = self.due()
-        after: list[str] = []
+        def try_tell(connection: Connection) -> None:
+            settle_tells(connection, items)
+            due_after.extend(kinds_of_steps(connection, "due", steps.c.due_at))
+            raise RolledBack
 
-        def attempt(connection: Connection) -> None:
-            settle_tells(connection, said)
-            query = select(steps.c.kind).where(steps.c.state == "due").order_by(steps.c.due_at, steps.c.id)
-            after.extend(connection.execute(query).scalars())
-            raise Undone
+        with pytest.raises(RolledBack):
+            self.database.write(try_tell)
+        return due_after if due_after != due_before else []
 
-        with suppress(Undone):
-            self.database.write(attempt)
-        return after if after != before else []
+
+def kinds_of_steps(connection: Connection, state: str, since: Column[Any]) -> list[str]:
+    """The kinds of steps in this state, in the order in which they came into it."""
+    in_state = select(steps.c.kind).where(steps.c.state == state)
+    query = in_state.order_by(since, steps.c.id)
+    return list(connection.execute(query).scalars())

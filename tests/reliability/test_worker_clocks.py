@@ -1,5 +1,7 @@
-"""A worker whose clock is hours off works as any other: no time that it reads or sends decides anything."""
+"""Workers whose clocks are hours off work like any other: no time that they read or send decides anything."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,58 +12,63 @@ from tests.worker.in_process_server import serving_here
 from tests.worker.test_worker_processes import SPEC
 
 LEASE_S = 3.0
-# Loaded by every Python of the worker before anything else.
+HEARTBEATS = 4  # two in each lease time
+OFFSETS_S = {"ahead": 6 * 3600, "behind": -6 * 3600}
+# Imported by every Python process of the worker before anything else.
 CLOCK = """
 import datetime, time
 _time, _datetime = time.time, datetime.datetime
 class _Off(_datetime):
     @classmethod
     def now(cls, tz=None):
-        return _datetime.now(tz) + datetime.timedelta(seconds={off_s})
-time.time = lambda: _time() + {off_s}
+        return _datetime.now(tz) + datetime.timedelta(seconds={offset_s})
+time.time = lambda: _time() + {offset_s}
 datetime.datetime = _Off
 """
 
 
-AHEAD, BEHIND = 6 * 3600, -6 * 3600
+@contextmanager
+def worker_with_clock(url: str, folder: Path, offset_s: int) -> Iterator[None]:
+    """A worker that evaluates one job while the block runs, and ends after it."""
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(CLOCK.format(offset_s=offset_s))
+    variables = {"PYTHONPATH": f"{folder}:{ROOT}", "GATE": str(folder)}
+    options = ["--url", url, "--study=beam", "--json", f"--spool={folder / 'spool'}", f"--name={folder.name}"]
+    simulation = "--objective=mass=tests.workers.simulations:slow"
+    with running(COUNTERPOISE, "worker", *options, "--max-jobs=1", simulation, **variables) as (process, log):
+        started = eventually(lambda: list(folder.glob("begun-*")), "the evaluation")
+        assert len(started) == 1
+        yield
+        (folder / "open").touch()
+        eventually(lambda: process.poll() is not None, "the end of the worker")
+        assert process.returncode == 0, log.read_text()
 
 
-# The database should make no difference to a worker; all four in `make slow`.
-@pytest.mark.parametrize(
-    ("backend", "off_s"),
-    [
-        ("sqlite", AHEAD),
-        ("postgresql", BEHIND),
-        pytest.param("sqlite", BEHIND, marks=pytest.mark.slow),
-        pytest.param("postgresql", AHEAD, marks=pytest.mark.slow),
-    ],
-)
-def test_a_worker_whose_clock_is_hours_off_keeps_a_job_for_several_leases(
-    database_url: str, tmp_path: Path, off_s: int
-) -> None:
-    (tmp_path / "sitecustomize.py").write_text(CLOCK.format(off_s=off_s))
-    deceived = {"PYTHONPATH": f"{tmp_path}:{ROOT}", "GATE": str(tmp_path)}
-    said = ["--study=beam", "--json", f"--spool={tmp_path / 'spool'}", "--max-jobs=1"]
-    simulation = "--objective=mass=tests.worker.simulations:slow"
+@pytest.mark.parametrize("backend", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
+def test_worker_with_a_wrong_clock_keeps_its_job_for_several_leases(database_url: str, tmp_path: Path) -> None:
     with serving_here(database_url) as url, Client(url) as client:
         client.create_study(SPEC | {"lease_s": LEASE_S})
-        with running(COUNTERPOISE, "worker", "--url", url, *said, simulation, **deceived) as (process, log):
-            begun = eventually(lambda: list(tmp_path.glob("begun-*")), "the evaluation")
+        ahead = worker_with_clock(url, tmp_path / "ahead", OFFSETS_S["ahead"])
+        behind = worker_with_clock(url, tmp_path / "behind", OFFSETS_S["behind"])
+        with ahead, behind:
             deadline = ""
-            for _ in range(4):  # two a lease
-                deadline = eventually(lambda after=deadline: later(client, after), "a later deadline")  # type: ignore[misc]
-            (tmp_path / "open").touch()
-            eventually(lambda: process.poll() is not None, "the worker's end")
-            assert process.returncode == 0, log.read_text()
-        (done,) = client.jobs("beam", state="done")
-        assert (done.attempts, len(begun)) == (1, 1)
-        (worker,) = client.workers()
+            for _ in range(HEARTBEATS):
+                deadline = eventually(lambda after=deadline: later_deadline(client, after), "a later deadline")  # type: ignore[misc]
+        check_done_once(client)
+
+
+def later_deadline(client: Client, after: str) -> str | None:
+    """The earlier deadline of the two leased jobs, if it is later than this."""
+    deadlines = [job.expires_at for job in client.jobs("beam", state="leased") if job.expires_at]
+    assert len(deadlines) == len(OFFSETS_S), "a lease has expired"
+    return min(deadlines) if min(deadlines) > after else None
+
+
+def check_done_once(client: Client) -> None:
+    assert [job.attempts for job in client.jobs("beam", state="done")] == [1, 1]
+    for worker in client.workers():
+        assert worker.worker in OFFSETS_S
         assert (worker.done, worker.failures.lost) == (1, 0)
-        (mass, *_) = client.study("beam").objectives
-        assert mass.median_duration_s is not None
-        assert 0 < mass.median_duration_s < 3600
-
-
-def later(client: Client, after: str) -> str | None:
-    found = [job.expires_at for job in client.jobs("beam", state="leased") if job.expires_at]
-    return next((deadline for deadline in found if deadline > after), None)
+    (mass, *_) = client.study("beam").objectives
+    assert mass.median_duration_s is not None
+    assert 0 < mass.median_duration_s < 3600
