@@ -1,4 +1,6 @@
-"""Alembic's entry: on a connection handed over by `app.store.upgrade`, or on the configured database."""
+"""Alembic's entry: on a connection handed over by `app.store.upgrade`, or on the
+configured database.
+"""
 
 from alembic import context
 from sqlalchemy import Connection
@@ -9,7 +11,12 @@ from app.store.tables import metadata
 
 
 def migrate(connection: Connection) -> None:
-    context.configure(connection=connection, target_metadata=metadata, render_as_batch=True, compare_type=True)
+    context.configure(
+        connection=connection,
+        target_metadata=metadata,
+        render_as_batch=True,
+        compare_type=True,
+    )
     with context.begin_transaction():
         context.run_migrations()
 

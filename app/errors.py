@@ -1,4 +1,6 @@
-"""All errors that the server reports; `app.api.problems` maps them to HTTP in one place."""
+"""All errors that the server reports; `app.api.problems` maps them to HTTP in one
+place.
+"""
 
 from collections.abc import Sequence
 
@@ -6,7 +8,9 @@ from counterpoise.wire.problems import Fault
 
 
 class CounterpoiseError(Exception):
-    """An error that the caller can act on; the message names what is wrong, where, and what to do."""
+    """An error that the caller can act on; the message names what is wrong, where, and
+    what to do.
+    """
 
 
 class SettingsInvalid(CounterpoiseError):
@@ -22,7 +26,10 @@ class DatabaseBehind(CounterpoiseError):
 
 
 class StateChanged(CounterpoiseError):
-    """Rows changed during the operation. Its transaction is rolled back, and it may be repeated."""
+    """Rows changed during the operation.
+
+    Its transaction is rolled back, and it may be repeated.
+    """
 
 
 class StudyUnknown(CounterpoiseError):
@@ -66,12 +73,16 @@ class TellInvalid(CounterpoiseError):
 
 
 class ImportInvalid(CounterpoiseError):
-    """Some rows of an import are invalid, so that nothing is imported; all faults are listed."""
+    """Some rows of an import are invalid, so that nothing is imported; all faults are
+    listed.
+    """
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self.faults = faults
         count = f"{len(faults)} fault{'s' if len(faults) > 1 else ''}"
-        super().__init__(f"{count}, each listed in `errors` with its place; nothing was imported")
+        super().__init__(
+            f"{count}, each listed in `errors` with its place; nothing was imported"
+        )
 
 
 class CursorInvalid(CounterpoiseError):

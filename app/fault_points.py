@@ -1,7 +1,9 @@
-"""Fault points: named places in the code at which a test can kill this process or make it wait.
+"""Fault points: named places in the code at which a test can kill this process or make
+it wait.
 
-COUNTERPOISE_FAULTS enables them. It names a folder that must exist when the process starts. A file `NAME.kill` in it
-kills the next process that reaches the point NAME; a file `NAME.hold` makes processes wait there until it is removed.
+COUNTERPOISE_FAULTS enables them. It names a folder that must exist when the process
+starts. A file `NAME.kill` in it kills the next process that reaches the point NAME; a
+file `NAME.hold` makes processes wait there until it is removed.
 """
 
 import os
@@ -16,7 +18,9 @@ _POLL_S = 0.005
 def _trigger(name: str) -> None:
     folder = Path(_FOLDER or "")
     try:
-        (folder / f"{name}.kill").rename(folder / f"{name}.killed")  # atomic: kills one process only
+        (folder / f"{name}.kill").rename(
+            folder / f"{name}.killed"
+        )  # atomic: kills one process only
     except FileNotFoundError:
         pass
     else:

@@ -1,4 +1,6 @@
-"""Structured logs: JSON lines for programs, coloured lines on a terminal. Uvicorn logs in the same format."""
+"""Structured logs: JSON lines for programs, coloured lines on a terminal. Uvicorn logs
+in the same format.
+"""
 
 import logging
 import sys
@@ -23,16 +25,22 @@ def configure_logs(settings: Settings) -> None:
     render = _renderers(settings)
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=add_context,
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            *render,
+        ],
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
     logging.basicConfig(handlers=[handler], level=level, force=True)
     logging.getLogger("alembic").setLevel("WARNING")
-    # Our own lines, one for every request, bypass the standard library's log records, which are slower.
+    # Our own lines, one for every request, bypass the standard library's log records,
+    # which are slower.
     structlog.configure(
         processors=[*add_context, *render],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
+        wrapper_class=structlog.make_filtering_bound_logger(
+            logging.getLevelNamesMapping()[level]
+        ),
         logger_factory=structlog.WriteLoggerFactory(cast("TextIO", _StandardError())),
         cache_logger_on_first_use=False,
     )
@@ -45,14 +53,25 @@ def first_line(error: Exception) -> str:
 
 
 def _renderers(settings: Settings) -> list[Any]:
-    is_pretty = settings.log_format == "pretty" or (settings.log_format == "auto" and sys.stderr.isatty())
+    is_pretty = settings.log_format == "pretty" or (
+        settings.log_format == "auto" and sys.stderr.isatty()
+    )
     if is_pretty:
-        return [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
-    return [structlog.processors.ExceptionRenderer(_EXCEPTIONS_AS_JSON), structlog.processors.JSONRenderer()]
+        return [
+            structlog.dev.ConsoleRenderer(
+                exception_formatter=structlog.dev.plain_traceback
+            )
+        ]
+    return [
+        structlog.processors.ExceptionRenderer(_EXCEPTIONS_AS_JSON),
+        structlog.processors.JSONRenderer(),
+    ]
 
 
 class _StandardError:
-    """Ignores write errors: a full disk or a closed pipe must not stop a planner or a server."""
+    """Ignores write errors: a full disk or a closed pipe must not stop a planner or a
+    server.
+    """
 
     def write(self, line: str) -> None:
         with suppress(OSError, ValueError):

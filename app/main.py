@@ -13,7 +13,15 @@ from app.api.metrics import ServerMetrics
 from app.api.openapi import install_openapi
 from app.api.problems import RESPONSES, install_problems
 from app.api.request_log import RequestLog
-from app.api.routes import events, health, import_export, metrics, studies, work, workers
+from app.api.routes import (
+    events,
+    health,
+    import_export,
+    metrics,
+    studies,
+    work,
+    workers,
+)
 from app.api.server_uptime import UptimeRecorder
 from app.settings import Settings
 from app.store.database import Database
@@ -21,7 +29,10 @@ from counterpoise import __version__
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """Build the application. Its database must be at the newest schema when the application starts."""
+    """Build the application.
+
+    Its database must be at the newest schema when the application starts.
+    """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -35,7 +46,12 @@ def create_app(settings: Settings) -> FastAPI:
         for service in (state.ask_batcher, state.event_broadcaster, uptime):
             service.start()
         yield
-        for service in (state.event_broadcaster, state.ask_batcher, state.tell_batcher, uptime):
+        for service in (
+            state.event_broadcaster,
+            state.ask_batcher,
+            state.tell_batcher,
+            uptime,
+        ):
             await service.stop()
         state.database.close()
 
@@ -45,13 +61,18 @@ def create_app(settings: Settings) -> FastAPI:
         summary="Asynchronous evaluation for optimisation whose objectives have very different evaluation costs",
         lifespan=lifespan,
         responses=RESPONSES,
-        telemetry={"tracing": False, "metrics": False, "logs": False},  # ours are at /metrics and in the request log
+        telemetry={
+            "tracing": False,
+            "metrics": False,
+            "logs": False,
+        },  # ours are at /metrics and in the request log
     )
     app.state.metrics = ServerMetrics()
     add_routes(app)
     install_problems(app)
     install_openapi(app, with_tokens=settings.has_tokens)
-    # The middleware added last is the outermost: a refused body still gets a request id and a log line.
+    # The middleware added last is the outermost: a refused body still gets a request id
+    # and a log line.
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     app.add_middleware(RequestLog, observe=app.state.metrics.observe_request)
     return app

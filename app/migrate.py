@@ -14,7 +14,10 @@ def migrate(settings: Settings) -> tuple[str | None, str]:
 
 
 def prepare_database(settings: Settings) -> None:
-    """Upgrade SQLite at every start. PostgreSQL is shared, so an operator runs `counterpoise migrate`."""
+    """Upgrade SQLite at every start.
+
+    PostgreSQL is shared, so an operator runs `counterpoise migrate`.
+    """
     with closing(Database(settings.database_url)) as database:
         if database.is_sqlite:
             upgrade(database)

@@ -1,4 +1,6 @@
-"""The planner's process: its entry point, and the supervisor with which a server keeps one running."""
+"""The planner's process: its entry point, and the supervisor with which a server keeps
+one running.
+"""
 
 import os
 import signal
@@ -14,16 +16,26 @@ from app.settings import Settings
 from counterpoise.child_processes import end_with_parent
 
 log = structlog.stdlib.get_logger("counterpoise")
-GRACE_S = 3.0  # to finish the current step; an unfinished one is computed again by the next planner
+# to finish the current step; an unfinished one is computed again by the next planner
+GRACE_S = 3.0
 RESTART_S = 1.0
 POLL_S = 0.2
 # -P: ignore a user's own `app` folder in the working directory.
-COMMAND = [sys.executable, "-P", "-c", "from counterpoise.cli import main; main()", "planner", "--with-parent"]
+COMMAND = [
+    sys.executable,
+    "-P",
+    "-c",
+    "from counterpoise.cli import main; main()",
+    "planner",
+    "--with-parent",
+]
 
 
 def run_planner(settings: Settings, *, with_parent: bool) -> None:
     """Plan until SIGINT or SIGTERM or, with a parent, until standard input ends."""
-    from app.planner import planner  # here: a server imports this module and needs no scikit-learn
+    from app.planner import (
+        planner,
+    )  # here: a server imports this module and needs no scikit-learn
 
     configure_logs(settings)
     prepare_database(settings)
@@ -36,10 +48,15 @@ def run_planner(settings: Settings, *, with_parent: bool) -> None:
 
 
 class PlannerSupervisor:
-    """Runs a planner process while the context is open, and starts another one whenever it ends."""
+    """Runs a planner process while the context is open, and starts another one whenever
+    it ends.
+    """
 
     def __init__(self, settings: Settings) -> None:
-        self._environment = {**os.environ, "COUNTERPOISE_DATABASE_URL": settings.database_url}
+        self._environment = {
+            **os.environ,
+            "COUNTERPOISE_DATABASE_URL": settings.database_url,
+        }
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -54,12 +71,16 @@ class PlannerSupervisor:
         while not self._stop.is_set():
             code = self._run_once()
             if not self._stop.is_set():
-                log.warning("the planner process ended; starting another one", code=code)
+                log.warning(
+                    "the planner process ended; starting another one", code=code
+                )
                 self._stop.wait(RESTART_S)
 
     def _run_once(self) -> int:
         """Wait until the process ends or the supervisor stops; returns the exit code."""
-        with subprocess.Popen(COMMAND, env=self._environment, stdin=subprocess.PIPE) as process:  # noqa: S603
+        with subprocess.Popen(  # noqa: S603
+            COMMAND, env=self._environment, stdin=subprocess.PIPE
+        ) as process:
             while process.poll() is None and not self._stop.wait(POLL_S):
                 pass
             process.stdin.close()  # type: ignore[union-attr]

@@ -10,7 +10,13 @@ from app.store.database import open_existing
 from app.store.upgrade import require_head
 
 
-def replay(settings: Settings, *, study: str, step: str | None, report: Callable[[Replayed], None]) -> bool:
+def replay(
+    settings: Settings,
+    *,
+    study: str,
+    step: str | None,
+    report: Callable[[Replayed], None],
+) -> bool:
     """Report how a step (None: every finished step) compares; True if all are equal."""
     with closing(open_existing(settings.database_url)) as database:
         require_head(database)

@@ -1,4 +1,6 @@
-"""The command `serve`: listens, prepares the database and runs the application under uvicorn."""
+"""The command `serve`: listens, prepares the database and runs the application under
+uvicorn.
+"""
 
 import gc
 import socket
@@ -18,7 +20,9 @@ from app.settings import Settings
 
 log = structlog.stdlib.get_logger("counterpoise")
 BACKLOG = 2048
-KEEP_ALIVE_S = 75  # longer than a long poll, so that workers keep their connection between jobs
+KEEP_ALIVE_S = (
+    75  # longer than a long poll, so that workers keep their connection between jobs
+)
 SHUTDOWN_S = 15  # after this, clients that do not read their response are disconnected
 
 
@@ -39,9 +43,13 @@ def serve(settings: Settings, *, with_planner: bool) -> None:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Listen before anything else is done: clients may connect from here on, and the port is taken."""
+    """Listen before anything else is done: clients may connect from here on, and the
+    port is taken.
+    """
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM
+        )[0]
         listener = socket.socket(family, kind, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
@@ -80,18 +88,23 @@ def configure_uvicorn(settings: Settings) -> uvicorn.Config:
         timeout_graceful_shutdown=SHUTDOWN_S,
     )
     config.load()
-    # The loaded modules stay for good: exclude them from garbage collection, whose pauses stop every request.
+    # The loaded modules stay for good: exclude them from garbage collection, whose
+    # pauses stop every request.
     gc.collect()
     gc.freeze()
     return config
 
 
 class Server(uvicorn.Server):
-    """Ends waiting asks and event streams on a signal; uvicorn alone would wait until they end by themselves."""
+    """Ends waiting asks and event streams on a signal; uvicorn alone would wait until
+    they end by themselves.
+    """
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         application = self.config.app
-        if isinstance(application, FastAPI) and hasattr(application.state, "ask_batcher"):
+        if isinstance(application, FastAPI) and hasattr(
+            application.state, "ask_batcher"
+        ):
             application.state.ask_batcher.close()
             application.state.event_broadcaster.close()
         super().handle_exit(sig, frame)

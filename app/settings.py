@@ -58,7 +58,9 @@ class Settings(BaseSettings):
         for scheme in POSTGRESQL_SCHEMES:
             if url.startswith(scheme):
                 return _postgresql_url(url.removeprefix(scheme))
-        raise ValueError("it must be sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE")
+        raise ValueError(
+            "it must be sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
+        )
 
     @model_validator(mode="after")
     def _check_heartbeat(self) -> "Settings":
@@ -80,7 +82,9 @@ class Settings(BaseSettings):
     @property
     def has_public_tokens(self) -> bool:
         """Whether there are tokens of docker-compose.yml, which are published."""
-        return any(token.get_secret_value().startswith("demo-") for token in self.tokens)
+        return any(
+            token.get_secret_value().startswith("demo-") for token in self.tokens
+        )
 
     @property
     def on_loopback(self) -> bool:
@@ -98,7 +102,9 @@ def _is_sqlite_file(url: str) -> bool:
 def _postgresql_url(rest: str) -> str:
     authority, _, query = rest.partition("?")
     if "password=" in query:
-        raise ValueError("the password goes before the host, as in postgresql://USER:PASSWORD@HOST/DATABASE")
+        raise ValueError(
+            "the password goes before the host, as in postgresql://USER:PASSWORD@HOST/DATABASE"
+        )
     if authority.partition("/")[0].count("@") > 1:
         raise ValueError("an @ in a password must be written as %40")
     try:

@@ -1,1 +1,3 @@
-"""Test problems, the paper's protocol and tables, a simulation of heterogeneous workers, and timings."""
+"""Test problems, the paper's protocol and tables, a simulation of heterogeneous
+workers, and timings.
+"""

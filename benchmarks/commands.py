@@ -1,4 +1,6 @@
-"""Real `counterpoise serve` and `counterpoise planner` processes for benchmarks; gone when the benchmark is."""
+"""Real `counterpoise serve` and `counterpoise planner` processes for benchmarks; gone
+when the benchmark is.
+"""
 
 import json
 import os
@@ -10,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-# Standard input is a pipe from the benchmark: it ends when the benchmark does, in whatever way.
+# Standard input is a pipe from the benchmark: it ends when the benchmark does, in
+# whatever way.
 _COMMAND = """
 from counterpoise.child_processes import end_with_parent
 from counterpoise.cli import main
@@ -39,14 +42,22 @@ def planning(url: str) -> Iterator[None]:
 
 
 @contextmanager
-def _running(*arguments: str, url: str) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERPOISE_")}
+def _running(
+    *arguments: str, url: str
+) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("COUNTERPOISE_")
+    }
     environment |= {"COUNTERPOISE_DATABASE_URL": url, "COUNTERPOISE_LOG_FORMAT": "json"}
     command = [sys.executable, "-c", _COMMAND, *arguments]
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         with log.open("wb") as stream:
-            process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stderr=stream)  # noqa: S603
+            process = subprocess.Popen(  # noqa: S603
+                command, env=environment, stdin=subprocess.PIPE, stderr=stream
+            )
         try:
             yield process, log
         finally:

@@ -12,7 +12,9 @@ from benchmarks.problems.catalogue import Instance
 
 def ratios(pools: Iterable[Pool]) -> tuple[float, ...]:
     """r_i = floor(t_max / t_i), as the service takes it."""
-    return tuple(ratios_of_times(dict(enumerate(pool.latency for pool in pools))).values())
+    return tuple(
+        ratios_of_times(dict(enumerate(pool.latency for pool in pools))).values()
+    )
 
 
 def simulate(
@@ -25,7 +27,11 @@ def simulate(
     n: int | None = None,
     budget: int = 300,
 ) -> Report:
-    """Scored by IGD+. With `wait`, r = 1 for all: everybody waits for the slowest, nothing is evaluated apart."""
+    """Scored by IGD+.
+
+    With `wait`, r = 1 for all: everybody waits for the slowest, nothing is evaluated
+    apart.
+    """
     problem = instance.declare((1.0,) * instance.m if wait else ratios(pools))
     return study.simulate(
         problem,

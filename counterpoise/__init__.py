@@ -1,4 +1,7 @@
-"""What an engineer installs on any node: client, worker and command line. Needs no numerical libraries."""
+"""What an engineer installs on any node: client, worker and command line.
+
+Needs no numerical libraries.
+"""
 
 from importlib import import_module
 from importlib.metadata import version

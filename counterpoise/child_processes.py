@@ -1,10 +1,13 @@
-"""Child processes that end when their parent does, however that ends: by an exit, an exception or kill -9.
+"""Child processes that end when their parent does, however that ends: by an exit, an
+exception or kill -9.
 
-`end_with_parent`: for our own Python processes; the child calls it.
-`Guardian`: for any programs; a small process that ends process groups when its parent is gone.
-`supervise`: for a command with all that it starts, daemons included; a process between the parent and the command.
+`end_with_parent`: for our own Python processes; the child calls it. `Guardian`: for any
+programs; a small process that ends process groups when its parent is gone. `supervise`:
+for a command with all that it starts, daemons included; a process between the parent
+and the command.
 
-Standard library only: the supervisor executes this file in an interpreter without installed packages.
+Standard library only: the supervisor executes this file in an interpreter without
+installed packages.
 """
 
 import ctypes
@@ -24,17 +27,27 @@ _INTERPRETER = (sys.executable, "-I", "-S")
 POLL_S = 0.02
 
 
-def end_with_parent(stop: Callable[[], object] | None = None, grace_s: float = 0.0) -> None:
-    """End this process when its parent has ended, or has closed the pipe that is this process's standard input.
+def end_with_parent(
+    stop: Callable[[], object] | None = None, grace_s: float = 0.0
+) -> None:
+    """End this process when its parent has ended, or has closed the pipe that is this
+    process's standard input.
 
-    A child of `multiprocessing` watches its parent, any other child must have such a pipe. `stop` is called first, and
-    the process has `grace_s` to end by itself.
+    A child of `multiprocessing` watches its parent, any other child must have such a
+    pipe. `stop` is called first, and the process has `grace_s` to end by itself.
     """
-    threading.Thread(target=_end_with_parent, args=(stop, grace_s), name="end with parent", daemon=True).start()
+    threading.Thread(
+        target=_end_with_parent,
+        args=(stop, grace_s),
+        name="end with parent",
+        daemon=True,
+    ).start()
 
 
 def _end_with_parent(stop: Callable[[], object] | None, grace_s: float) -> None:
-    from multiprocessing import parent_process  # here: a supervisor starts faster without it
+    from multiprocessing import (
+        parent_process,
+    )  # here: a supervisor starts faster without it
 
     parent = parent_process()
     if parent is not None:
@@ -48,8 +61,8 @@ def _end_with_parent(stop: Callable[[], object] | None, grace_s: float) -> None:
     os._exit(0)
 
 
-# Each line of input is "+GROUP" or "-GROUP"; the end of input is the end of the parent. A text: to import this module
-# would double the time that the guardian needs to start.
+# Each line of input is "+GROUP" or "-GROUP"; the end of input is the end of the parent.
+# A text: to import this module would double the time that the guardian needs to start.
 _GUARDIAN = """
 import os, signal, sys, time
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -74,17 +87,22 @@ send(signal.SIGKILL)
 
 
 class Guardian:
-    """Ends its own process group and all watched ones when this process ends. Threads may share it.
+    """Ends its own process group and all watched ones when this process ends.
 
-    A program that is started with `process_group=guardian.group` is guarded from its first moment. With a grace period
-    the groups get SIGTERM first, and SIGKILL after the period. Ctrl-C in a terminal does not reach these groups.
+    Threads may share it.
+
+    A program that is started with `process_group=guardian.group` is guarded from its
+    first moment. With a grace period the groups get SIGTERM first, and SIGKILL after
+    the period. Ctrl-C in a terminal does not reach these groups.
     """
 
     def __init__(self, grace_s: float = 0.0) -> None:
         self._lock = threading.Lock()
         self._watched: set[int] = set()
         command = [*_INTERPRETER, "-c", _GUARDIAN, str(grace_s)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, process_group=0)  # noqa: S603
+        self._process = subprocess.Popen(  # noqa: S603
+            command, stdin=subprocess.PIPE, text=True, process_group=0
+        )
         self.group = self._process.pid
 
     def watch(self, group: int) -> None:
@@ -123,19 +141,29 @@ def _signal_group(group: int, number: int) -> bool:
     """Whether the group exists."""
     try:
         os.killpg(group, number)
-    except (ProcessLookupError, PermissionError):  # the second is what macOS raises for a group of zombies
+    except (
+        ProcessLookupError,
+        PermissionError,
+    ):  # the second is what macOS raises for a group of zombies
         return False
     return True
 
 
-# The supervisor of a command. It reads from standard input: END, or the end of the pipe, ends the command with SIGTERM,
-# then SIGKILL; KILL ends it at once. When everything has ended it writes one line of JSON to standard output.
+# The supervisor of a command. It reads from standard input: END, or the end of the
+# pipe, ends the command with SIGTERM, then SIGKILL; KILL ends it at once. When
+# everything has ended it writes one line of JSON to standard output.
 END, KILL = b"t", b"k"
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def supervise(
-    command: Sequence[str], *, stdout: Path, stderr: Path, grace_s: float, cwd: Path, env: Mapping[str, str]
+    command: Sequence[str],
+    *,
+    stdout: Path,
+    stderr: Path,
+    grace_s: float,
+    cwd: Path,
+    env: Mapping[str, str],
 ) -> "subprocess.Popen[bytes]":
     """Start a command under a supervisor of its own, and return the supervisor."""
     return subprocess.Popen(  # noqa: S603
@@ -151,7 +179,9 @@ def supervise(
 
 def _supervisor() -> None:
     grace_s, stdout, stderr, *command = sys.argv[1:]
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)  # orphans of the command become children of this process
+    _prctl(
+        _PR_SET_CHILD_SUBREAPER, 1
+    )  # orphans of the command become children of this process
     signals = _pipe_of_signals()
     began = time.monotonic()
     try:
@@ -179,7 +209,8 @@ def _pipe_of_signals() -> int:
     readable, writable = os.pipe()
     os.set_blocking(writable, False)
     signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
-    # A batch system sends SIGTERM to all processes; the parent decides. Handlers, unlike SIG_IGN, are not inherited.
+    # A batch system sends SIGTERM to all processes; the parent decides. Handlers,
+    # unlike SIG_IGN, are not inherited.
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
     return readable
@@ -193,7 +224,9 @@ def _start(command: list[str], stdout: str, stderr: str) -> "subprocess.Popen[by
             stdout=out,
             stderr=err,
             start_new_session=True,
-            preexec_fn=lambda: _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL),  # safe: a supervisor has no threads
+            preexec_fn=lambda: _prctl(
+                _PR_SET_PDEATHSIG, signal.SIGKILL
+            ),  # safe: a supervisor has no threads
         )
 
 
@@ -223,12 +256,16 @@ def _group_lives(process: "subprocess.Popen[bytes]") -> bool:
     process.poll()
     with suppress(ChildProcessError):
         while os.waitpid(-process.pid, os.WNOHANG)[0]:
-            pass  # adopted members of the group count as alive until they are waited for
+            # adopted members of the group count as alive until they are waited for
+            pass
     return _signal_group(process.pid, 0)
 
 
 def _kill_orphans() -> None:
-    """Kill what left the group, such as daemons (on Linux). A killed process hands its own children to this one."""
+    """Kill what left the group, such as daemons (on Linux).
+
+    A killed process hands its own children to this one.
+    """
     listing = Path(f"/proc/self/task/{os.getpid()}/children")
     while children := listing.read_text().split() if listing.exists() else []:
         for pid in map(int, children):

@@ -1,4 +1,7 @@
-"""The command `counterpoise`. Exit codes: 0 done, 1 failed (one sentence on stderr), 2 wrong usage or settings."""
+"""The command `counterpoise`.
+
+Exit codes: 0 done, 1 failed (one sentence on stderr), 2 wrong usage or settings.
+"""
 
 import json
 import platform
@@ -40,9 +43,16 @@ def version(as_json: AsJson = False) -> None:
     Example: [bold]counterpoise version --json[/bold]
     """
     if as_json:
-        typer.echo(json.dumps({"counterpoise": __version__, "python": platform.python_version()}))
+        typer.echo(
+            json.dumps(
+                {"counterpoise": __version__, "python": platform.python_version()}
+            )
+        )
     else:
-        Console().print(f"counterpoise {__version__} (Python {platform.python_version()})", highlight=False)
+        Console().print(
+            f"counterpoise {__version__} (Python {platform.python_version()})",
+            highlight=False,
+        )
 
 
 def main() -> None:

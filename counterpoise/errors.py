@@ -1,4 +1,6 @@
-"""The errors of a client: one tree; each message contains what happened, where, and what to do."""
+"""The errors of a client: one tree; each message contains what happened, where, and
+what to do.
+"""
 
 from counterpoise.wire.problems import Fault, Problem
 
@@ -6,10 +8,13 @@ from counterpoise.wire.problems import Fault, Problem
 class RequestFailed(Exception):
     """The server was not reached, refused the request, or sent an unexpected response.
 
-    `status` is the HTTP status of the response, if there was one, `problem` its body, `detail` the whole message.
+    `status` is the HTTP status of the response, if there was one, `problem` its body,
+    `detail` the whole message.
     """
 
-    def __init__(self, detail: str, status: int | None = None, problem: Problem | None = None) -> None:
+    def __init__(
+        self, detail: str, status: int | None = None, problem: Problem | None = None
+    ) -> None:
         super().__init__(detail)
         self.detail = detail
         self.status = status
@@ -30,4 +35,6 @@ class Refused(RequestFailed):
 
 
 class UnexpectedResponse(RequestFailed):
-    """A response that this version cannot read: from another version, or not from a Counterpoise server."""
+    """A response that this version cannot read: from another version, or not from a
+    Counterpoise server.
+    """

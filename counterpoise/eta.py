@@ -1,11 +1,14 @@
-"""When a study may be finished, as a range: from what is left to do, how long jobs took, and the workers.
+"""When a study may be finished, as a range: from what is left to do, how long jobs
+took, and the workers.
 
-A batch is finished when each of its jobs is. Objectives that the same workers take share their slots: a pool, computed
-as if each of its s slots took all of its objectives. However the jobs of a pool are assigned to slots, they take at
-least max(sum / s, longest); assigned to the first free slot, at most sum / s + (1 - 1/s) longest [Graham 1969]. Pools
-work in parallel, batches one after the other, with a step planned before each. The low end takes the first quartile of
-each objective's durations and lets running jobs end at once, the high end takes the third quartile and lets them begin
-now. Cheap-only jobs are left out: full ones have priority, and no step waits for the others.
+A batch is finished when each of its jobs is. Objectives that the same workers take
+share their slots: a pool, computed as if each of its s slots took all of its
+objectives. However the jobs of a pool are assigned to slots, they take at least max(sum
+/ s, longest); assigned to the first free slot, at most sum / s + (1 - 1/s) longest
+[Graham 1969]. Pools work in parallel, batches one after the other, with a step planned
+before each. The low end takes the first quartile of each objective's durations and lets
+running jobs end at once, the high end takes the third quartile and lets them begin now.
+Cheap-only jobs are left out: full ones have priority, and no step waits for the others.
 """
 
 from collections.abc import Sequence
@@ -39,7 +42,9 @@ class Pool:
         return sum(worker.slots for worker in self.workers)
 
     def low_s(self, samples: int, *, including_running: bool = True) -> float:
-        """The shortest time for so many samples; optionally without the jobs that run already."""
+        """The shortest time for so many samples; optionally without the jobs that run
+        already.
+        """
         total = longest = 0.0
         for objective in self.objectives:
             jobs = samples if including_running else max(samples - objective.leased, 0)
@@ -53,13 +58,17 @@ class Pool:
         if not samples:
             return 0.0
         durations = [_quartile(objective, HIGH) for objective in self.objectives]
-        return samples * sum(durations) / self.slots + (1.0 - 1.0 / self.slots) * max(durations)
+        return samples * sum(durations) / self.slots + (1.0 - 1.0 / self.slots) * max(
+            durations
+        )
 
 
 def eta(study: StudyView, workers: Sequence[WorkerView]) -> Eta:
     if study.phase == Phase.FINISHED:
         return Eta(0.0, 0.0)
-    runs = [objective for objective in study.objectives if objective.same_run_as is None]
+    runs = [
+        objective for objective in study.objectives if objective.same_run_as is None
+    ]
     able = [worker for worker in workers if _takes_jobs_of(worker, study.name)]
     unknown = _why_unknown(study, runs, able)
     if unknown:
@@ -83,7 +92,9 @@ def _takes_jobs_of(worker: WorkerView, study: str) -> bool:
     return worker.alive and not worker.drained and matches(worker.studies, study)
 
 
-def _why_unknown(study: StudyView, runs: Sequence[ObjectiveView], workers: Sequence[WorkerView]) -> str | None:
+def _why_unknown(
+    study: StudyView, runs: Sequence[ObjectiveView], workers: Sequence[WorkerView]
+) -> str | None:
     if study.state == StudyState.PAUSED:
         return "the study is paused"
     for run in runs:
@@ -96,7 +107,9 @@ def _why_unknown(study: StudyView, runs: Sequence[ObjectiveView], workers: Seque
 
 
 def pools(runs: Sequence[ObjectiveView], workers: Sequence[WorkerView]) -> list[Pool]:
-    """Objectives that share a worker, directly or through others, with all workers that they share."""
+    """Objectives that share a worker, directly or through others, with all workers that
+    they share.
+    """
     found: list[Pool] = []
     for worker in workers:
         names = {run.name for run in runs if matches(worker.objectives, run.name)}

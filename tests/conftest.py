@@ -1,4 +1,6 @@
-"""Both databases for every store and service test: SQLite, and a real PostgreSQL that a wheel brings along."""
+"""Both databases for every store and service test: SQLite, and a real PostgreSQL that a
+wheel brings along.
+"""
 
 import shutil
 import signal
@@ -14,19 +16,32 @@ from app.store.tables import metadata
 from app.store.upgrade import upgrade
 from benchmarks.service.postgresql import PostgreSQL, running_postgresql
 
-# Where a script runs the tests in its background, Ctrl-C is ignored, and would be by every process that a test starts.
+# Where a script runs the tests in its background, Ctrl-C is ignored, and would be by
+# every process that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# As the server logs: the default draws every local variable of a traceback, for seconds.
+# As the server logs: the default draws every local variable of a traceback, for
+# seconds.
 structlog.configure(
     processors=[
         *structlog.get_config()["processors"][:-1],
-        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+        structlog.dev.ConsoleRenderer(
+            exception_formatter=structlog.dev.plain_traceback
+        ),
     ]
 )
 
-LONG_ROOMS = ("client", "commands", "e2e", "evaluators", "project", "reliability", "worker", "workers")
+LONG_ROOMS = (
+    "client",
+    "commands",
+    "e2e",
+    "evaluators",
+    "project",
+    "reliability",
+    "worker",
+    "workers",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -65,7 +80,9 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def empty_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def empty_url(
+    backend: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[str]:
     """A database without any table."""
     if backend == "sqlite":
         yield f"sqlite:///{tmp_path / 'empty.db'}"
@@ -78,12 +95,16 @@ def empty_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> I
 
 @pytest.fixture(scope="session")
 def used_databases() -> list[str]:
-    """PostgreSQL databases at the newest schema that were used and emptied: to make one takes half a second."""
+    """PostgreSQL databases at the newest schema that were used and emptied: to make one
+    takes half a second.
+    """
     return []
 
 
 @pytest.fixture
-def database_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def database_url(
+    backend: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[str]:
     """A database at the newest schema, without rows."""
     if backend == "sqlite":
         file = tmp_path / "counterpoise.db"
@@ -92,7 +113,9 @@ def database_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -
         return
     postgresql: PostgreSQL = request.getfixturevalue("postgresql")
     template = request.getfixturevalue("postgresql_template")
-    if request.node.path.parent.name in LONG_ROOMS or request.node.get_closest_marker("own_database"):
+    if request.node.path.parent.name in LONG_ROOMS or request.node.get_closest_marker(
+        "own_database"
+    ):
         url = postgresql.create(template)
         yield url
         postgresql.drop(url)
@@ -105,7 +128,10 @@ def database_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -
 
 
 def empty(url: str) -> None:
-    """As it was when it was made. Only for tests without processes of their own, which might still write."""
+    """As it was when it was made.
+
+    Only for tests without processes of their own, which might still write.
+    """
     with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -113,7 +139,9 @@ def empty(url: str) -> None:
         )
         names = [table.name for table in reversed(metadata.sorted_tables)]
         deletions = "".join(f"DELETE FROM {name}; " for name in names)  # noqa: S608
-        numbers = "PERFORM setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S';"
+        numbers = (
+            "PERFORM setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S';"
+        )
         connection.execute(f"DO $$ BEGIN {deletions} {numbers} END $$".encode())
 
 

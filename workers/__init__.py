@@ -1,1 +1,3 @@
-"""Ready-made simulation workers: the simulators of the demo, synthetic problems and examples."""
+"""Ready-made simulation workers: the simulators of the demo, synthetic problems and
+examples.
+"""

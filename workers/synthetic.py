@@ -7,7 +7,10 @@ from math import cos, pi, prod, sin
 
 from counterpoise.wire.work import Job
 
-M, LATENCIES = "DEMO_OBJECTIVES", "DEMO_LATENCIES_S"  # in the environment: how many objectives, and their latencies
+M, LATENCIES = (
+    "DEMO_OBJECTIVES",
+    "DEMO_LATENCIES_S",
+)  # in the environment: how many objectives, and their latencies
 
 
 def dtlz2(x: Mapping[str, float], job: Job) -> float:
@@ -19,7 +22,9 @@ def dtlz2(x: Mapping[str, float], job: Job) -> float:
 
 
 def value(x: list[float], number: int, m: int) -> float:
-    """f_i = (1 + g) cos(x_1 π/2) … cos(x_{m-i} π/2) sin(x_{m-i+1} π/2), the sine left out for i = 1."""
+    """f_i = (1 + g) cos(x_1 π/2) … cos(x_{m-i} π/2) sin(x_{m-i+1} π/2), the sine left
+    out for i = 1.
+    """
     g = sum((x_k - 0.5) ** 2 for x_k in x[m - 1 :])
     cosines = [cos(x_k * pi / 2.0) for x_k in x[: m - 1 - number]]
     sine = sin(x[m - 1 - number] * pi / 2.0) if number else 1.0

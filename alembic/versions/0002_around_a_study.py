@@ -42,30 +42,46 @@ def downgrade() -> None:
 
 def _add_imports() -> None:
     for name in ("imported", "imported_complete"):
-        op.add_column("studies", sa.Column(name, sa.Integer(), server_default=sa.text("0"), nullable=False))
+        op.add_column(
+            "studies",
+            sa.Column(name, sa.Integer(), server_default=sa.text("0"), nullable=False),
+        )
     op.add_column("samples", sa.Column("point", sa.String(length=16), nullable=True))
     op.add_column("samples", sa.Column("imported_seq", sa.BigInteger(), nullable=True))
     _name_points(op.get_bind())
-    op.create_index("ix_samples_study_id_point", "samples", ["study_id", "point"], unique=False)
+    op.create_index(
+        "ix_samples_study_id_point", "samples", ["study_id", "point"], unique=False
+    )
 
 
 def _name_points(connection: sa.Connection) -> None:
     """The short form of x, for samples that are there already."""
-    samples = sa.table("samples", sa.column("id"), sa.column("x", sa.JSON), sa.column("point"))
+    samples = sa.table(
+        "samples", sa.column("id"), sa.column("x", sa.JSON), sa.column("point")
+    )
     last = 0
     while True:
-        query = sa.select(samples.c.id, samples.c.x).where(samples.c.id > last).order_by(samples.c.id).limit(AT_ONCE)
+        query = (
+            sa.select(samples.c.id, samples.c.x)
+            .where(samples.c.id > last)
+            .order_by(samples.c.id)
+            .limit(AT_ONCE)
+        )
         rows = connection.execute(query).all()
         if not rows:
             return
         named = [{"one": row.id, "named": _point_of(row.x)} for row in rows]
         mine = samples.c.id == sa.bindparam("one")
-        connection.execute(sa.update(samples).where(mine).values(point=sa.bindparam("named")), named)
+        connection.execute(
+            sa.update(samples).where(mine).values(point=sa.bindparam("named")), named
+        )
         last = rows[-1].id
 
 
 def _point_of(x: list[float]) -> str:
-    return blake2b(json.dumps([float(each) + 0.0 for each in x]).encode(), digest_size=8).hexdigest()
+    return blake2b(
+        json.dumps([float(each) + 0.0 for each in x]).encode(), digest_size=8
+    ).hexdigest()
 
 
 def _drop_imports() -> None:
@@ -79,14 +95,28 @@ def _drop_imports() -> None:
 
 
 def _add_worker_counters() -> None:
-    op.add_column("workers", sa.Column("slots", sa.Integer(), server_default=sa.text("1"), nullable=False))
-    op.add_column("workers", sa.Column("drained", sa.Boolean(), server_default=sa.false(), nullable=False))
+    op.add_column(
+        "workers",
+        sa.Column("slots", sa.Integer(), server_default=sa.text("1"), nullable=False),
+    )
+    op.add_column(
+        "workers",
+        sa.Column("drained", sa.Boolean(), server_default=sa.false(), nullable=False),
+    )
     mine = "FROM attempts WHERE attempts.worker_id = workers.id"
     for name, which in ENDED.items():
-        op.add_column("workers", sa.Column(name, sa.Integer(), server_default=sa.text("0"), nullable=False))
+        op.add_column(
+            "workers",
+            sa.Column(name, sa.Integer(), server_default=sa.text("0"), nullable=False),
+        )
         op.execute(f"UPDATE workers SET {name} = (SELECT count(*) {mine} AND {which})")  # noqa: S608
-    op.add_column("workers", sa.Column("busy_s", sa.Double(), server_default=sa.text("0"), nullable=False))
-    op.execute(f"UPDATE workers SET busy_s = (SELECT coalesce(sum(ended_at - leased_at), 0.0) {mine})")  # noqa: S608
+    op.add_column(
+        "workers",
+        sa.Column("busy_s", sa.Double(), server_default=sa.text("0"), nullable=False),
+    )
+    op.execute(
+        f"UPDATE workers SET busy_s = (SELECT coalesce(sum(ended_at - leased_at), 0.0) {mine})"  # noqa: S608
+    )
 
 
 def _drop_worker_counters() -> None:
@@ -110,7 +140,12 @@ def _add_events_and_counters() -> None:
     op.create_index("ix_feed_study_id_seq", "feed", ["study_id", "seq"])
     op.create_index("ix_steps_done_at", "steps", ["done_at"])
     for counter in COUNTERS:
-        op.add_column("objectives", sa.Column(counter, sa.Integer(), server_default=sa.text("0"), nullable=False))
+        op.add_column(
+            "objectives",
+            sa.Column(
+                counter, sa.Integer(), server_default=sa.text("0"), nullable=False
+            ),
+        )
 
 
 def _drop_events_and_counters() -> None:

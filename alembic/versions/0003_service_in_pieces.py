@@ -15,7 +15,10 @@ ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    op.add_column("pulse", sa.Column("served_s", sa.Double(), server_default=sa.text("0"), nullable=False))
+    op.add_column(
+        "pulse",
+        sa.Column("served_s", sa.Double(), server_default=sa.text("0"), nullable=False),
+    )
     op.create_table(
         "kept_leases",
         sa.Column("job_id", ID, autoincrement=False, nullable=False),

@@ -1,7 +1,7 @@
-"""Store why a study is finished as a code, with the sentence for people beside it in the event.
+"""Store why a study is finished as a code, with the sentence for people beside it in
+the event.
 
-Revision: 0004
-Follows: 0003
+Revision: 0004 Follows: 0003
 """
 
 from collections.abc import Callable
@@ -17,13 +17,25 @@ branch_labels = None
 depends_on = None
 
 BUDGET_USED, STOPPED = "the budget is used up", "it was stopped"
-EXHAUSTED = "there is no new point to propose"  # the optimiser had several sentences for this
+EXHAUSTED = (
+    "there is no new point to propose"  # the optimiser had several sentences for this
+)
 CODES = {BUDGET_USED: "budget_used", STOPPED: "stopped"}
-SENTENCES = {"budget_used": BUDGET_USED, "stopped": STOPPED, "space_exhausted": EXHAUSTED}
+SENTENCES = {
+    "budget_used": BUDGET_USED,
+    "stopped": STOPPED,
+    "space_exhausted": EXHAUSTED,
+}
 
 DOCUMENT = sa.JSON().with_variant(JSONB(), "postgresql")
 studies = sa.table("studies", sa.column("id"), sa.column("ending"))
-events = sa.table("events", sa.column("study_id"), sa.column("seq"), sa.column("kind"), sa.column("body", DOCUMENT))
+events = sa.table(
+    "events",
+    sa.column("study_id"),
+    sa.column("seq"),
+    sa.column("kind"),
+    sa.column("body", DOCUMENT),
+)
 
 
 def upgrade() -> None:
@@ -39,11 +51,23 @@ def _with_code(body: dict[str, Any]) -> dict[str, Any]:
     return {"reason": CODES.get(sentence, "space_exhausted"), "detail": sentence}
 
 
-def _rewrite(ending: Callable[[str], str], body: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Change the ending of every finished study and of every event that reported one: a few rows for each study."""
+def _rewrite(
+    ending: Callable[[str], str], body: Callable[[dict[str, Any]], dict[str, Any]]
+) -> None:
+    """Change the ending of every finished study and of every event that reported one: a
+    few rows for each study.
+    """
     connection = op.get_bind()
-    for study in connection.execute(sa.select(studies).where(studies.c.ending.is_not(None))).all():
-        connection.execute(sa.update(studies).where(studies.c.id == study.id).values(ending=ending(study.ending)))
-    for event in connection.execute(sa.select(events).where(events.c.kind == "finished")).all():
+    for study in connection.execute(
+        sa.select(studies).where(studies.c.ending.is_not(None))
+    ).all():
+        connection.execute(
+            sa.update(studies)
+            .where(studies.c.id == study.id)
+            .values(ending=ending(study.ending))
+        )
+    for event in connection.execute(
+        sa.select(events).where(events.c.kind == "finished")
+    ).all():
         this = (events.c.study_id == event.study_id, events.c.seq == event.seq)
         connection.execute(sa.update(events).where(*this).values(body=body(event.body)))

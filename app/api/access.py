@@ -1,4 +1,7 @@
-"""Authorisation: bearer tokens with roles. Without tokens the server is on loopback only, and every request passes."""
+"""Authorisation: bearer tokens with roles.
+
+Without tokens the server is on loopback only, and every request passes.
+"""
 
 import hmac
 from functools import lru_cache
@@ -15,10 +18,15 @@ WORKER, READ, ADMIN = "worker", "read", "admin"
 
 
 class RequireRole(HTTPBearer):
-    """A dependency that admits these roles and `admin`. Its base class adds the scheme to the OpenAPI document."""
+    """A dependency that admits these roles and `admin`.
+
+    Its base class adds the scheme to the OpenAPI document.
+    """
 
     def __init__(self, *roles: str) -> None:
-        super().__init__(scheme_name="token", description="a token of a role that the route admits")
+        super().__init__(
+            scheme_name="token", description="a token of a role that the route admits"
+        )
         self.roles = (*roles, ADMIN)
 
     async def __call__(self, request: Request) -> None:  # type: ignore[override]
@@ -29,10 +37,14 @@ class RequireRole(HTTPBearer):
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         role = role_of(settings, token.strip()) if scheme.lower() == "bearer" else None
         if role is None:
-            raise TokenMissing("this server requires a valid token: send the header `Authorization: Bearer TOKEN`")
+            raise TokenMissing(
+                "this server requires a valid token: send the header `Authorization: Bearer TOKEN`"
+            )
         if role not in self.roles:
             required = " or ".join(self.roles)
-            raise RoleInsufficient(f"a {role} token may not do this; it needs a token of role {required}")
+            raise RoleInsufficient(
+                f"a {role} token may not do this; it needs a token of role {required}"
+            )
 
 
 WORKERS = [Depends(RequireRole(WORKER))]
@@ -42,7 +54,10 @@ ADMINS = [Depends(RequireRole())]
 
 
 def role_of(settings: Settings, given: str) -> str | None:
-    """The role of a token. Compares with every known token, so that the time it takes reveals nothing."""
+    """The role of a token.
+
+    Compares with every known token, so that the time it takes reveals nothing.
+    """
     matching_role = None
     for role, tokens in (
         (WORKER, settings.worker_tokens),
@@ -56,9 +71,11 @@ def role_of(settings: Settings, given: str) -> str | None:
 
 
 def refuse_other_origins(request: Request) -> None:
-    """Without tokens, admit local programs but no web page of another origin that is open in a local browser.
+    """Without tokens, admit local programs but no web page of another origin that is
+    open in a local browser.
 
-    A browser sends the page's origin in `Origin`. A page whose host name resolves to this machine has it in `Host`.
+    A browser sends the page's origin in `Origin`. A page whose host name resolves to
+    this machine has it in `Host`.
     """
     for header, prefix in (("Origin", ""), ("Host", "//")):
         value = request.headers.get(header)

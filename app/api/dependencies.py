@@ -1,6 +1,7 @@
 """Parameters that several routes share.
 
-The functions are async although none of them waits: FastAPI would call a plain function in a thread.
+The functions are async although none of them waits: FastAPI would call a plain function
+in a thread.
 """
 
 from typing import Annotated
@@ -32,4 +33,9 @@ DatabaseDep = Annotated[Database, Depends(get_database)]
 SettingsDep = Annotated[Settings, Depends(get_settings)]
 EventBroadcasterDep = Annotated[EventBroadcaster, Depends(get_event_broadcaster)]
 # The pattern excludes NUL, which databases cannot compare.
-StudyName = Annotated[str, Path(description=NAME_RULE, max_length=100, pattern=r"^[^\x00]*$", examples=["wing"])]
+StudyName = Annotated[
+    str,
+    Path(
+        description=NAME_RULE, max_length=100, pattern=r"^[^\x00]*$", examples=["wing"]
+    ),
+]

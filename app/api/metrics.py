@@ -1,11 +1,19 @@
-"""The metrics of a server, as a Prometheus collector. Those of studies come from the database: all servers agree."""
+"""The metrics of a server, as a Prometheus collector.
+
+Those of studies come from the database: all servers agree.
+"""
 
 import threading
 import time
 from collections.abc import Iterator
 
 import structlog
-from prometheus_client import CollectorRegistry, Histogram, ProcessCollector, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from starlette.types import Scope
 
@@ -18,18 +26,38 @@ from counterpoise.wire.codes import JobState, Phase
 log = structlog.stdlib.get_logger("counterpoise.metrics")
 POLL_S = 1.0  # scrapes that are closer together share their queries
 METHODS = ("GET", "POST", "DELETE", "HEAD", "PUT", "PATCH", "OPTIONS")
-REQUEST_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+REQUEST_BUCKETS_S = (
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    5.0,
+    10.0,
+    30.0,
+    60.0,
+)
 STEP_BUCKETS_S = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
 # Column, name, help.
 ANOMALIES = (
     ("expired", "lease_expiries", "Leases that expired without a heartbeat"),
     ("late", "late_tells", "Values recorded after their lease had expired"),
-    ("duplicate", "duplicate_tells", "Values told after another lease's value; kept as further attempts"),
+    (
+        "duplicate",
+        "duplicate_tells",
+        "Values told after another lease's value; kept as further attempts",
+    ),
 )
 
 
 class ServerMetrics:
-    """The metrics of one application; `render` updates them and returns Prometheus' text format."""
+    """The metrics of one application; `render` updates them and returns Prometheus'
+    text format.
+    """
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -40,10 +68,16 @@ class ServerMetrics:
             REQUEST_BUCKETS_S,
         )
         self._step_s = self._histogram(
-            "step_duration_seconds", "Time that a step took, by part", ["kind", "part"], STEP_BUCKETS_S
+            "step_duration_seconds",
+            "Time that a step took, by part",
+            ["kind", "part"],
+            STEP_BUCKETS_S,
         )
         self._planner_lag_s = self._histogram(
-            "planner_lag_seconds", "Time from a step being due to its end", ["kind"], STEP_BUCKETS_S
+            "planner_lag_seconds",
+            "Time from a step being due to its end",
+            ["kind"],
+            STEP_BUCKETS_S,
         )
         ProcessCollector(registry=self._registry)
         self._registry.register(self)
@@ -54,17 +88,30 @@ class ServerMetrics:
         self._event_listeners = 0
         self._asks_waiting = 0
 
-    def _histogram(self, name: str, text: str, labels: list[str], buckets: tuple[float, ...]) -> Histogram:
-        return Histogram(f"counterpoise_{name}", text, labels, buckets=buckets, registry=self._registry)
+    def _histogram(
+        self, name: str, text: str, labels: list[str], buckets: tuple[float, ...]
+    ) -> Histogram:
+        return Histogram(
+            f"counterpoise_{name}",
+            text,
+            labels,
+            buckets=buckets,
+            registry=self._registry,
+        )
 
     def observe_request(self, scope: Scope, status: int, took_s: float) -> None:
-        """Count a request by its route. Not by its path: there is no limit to the number of paths."""
+        """Count a request by its route.
+
+        Not by its path: there is no limit to the number of paths.
+        """
         route = getattr(scope.get("route"), "path", "none")
         if not route.endswith("/events"):
             method = scope["method"] if scope["method"] in METHODS else "other"
             self._request_s.labels(method, route, f"{status // 100}xx").observe(took_s)
 
-    def render(self, database: Database, *, event_listeners: int, asks_waiting: int) -> bytes:
+    def render(
+        self, database: Database, *, event_listeners: int, asks_waiting: int
+    ) -> bytes:
         with self._lock:
             self._event_listeners = event_listeners
             self._asks_waiting = asks_waiting
@@ -78,7 +125,10 @@ class ServerMetrics:
             self._figures = self._poller.poll(database)
         except CounterpoiseError as error:
             self._figures = None
-            log.warning("metrics of studies were not read and are left out", reason=first_line(error))
+            log.warning(
+                "metrics of studies were not read and are left out",
+                reason=first_line(error),
+            )
             return
         for step in self._figures.new_steps:
             lag_s = step.done_at - step.due_at
@@ -89,15 +139,35 @@ class ServerMetrics:
     def collect(self) -> Iterator[Metric]:
         """What the registry collects besides the histograms."""
         figures = self._figures
-        yield gauge("database_up", "1 if the database can be read", float(figures is not None))
-        yield gauge("event_listeners", "Listeners to events, at this server", self._event_listeners)
-        yield gauge("asks_waiting", "Asks that wait for a job, at this server", self._asks_waiting)
+        yield gauge(
+            "database_up", "1 if the database can be read", float(figures is not None)
+        )
+        yield gauge(
+            "event_listeners",
+            "Listeners to events, at this server",
+            self._event_listeners,
+        )
+        yield gauge(
+            "asks_waiting",
+            "Asks that wait for a job, at this server",
+            self._asks_waiting,
+        )
         if figures is not None:
             due = figures.due
-            yield gauge("workers_alive", "Workers that asked in the last two minutes or hold a job", figures.workers)
+            yield gauge(
+                "workers_alive",
+                "Workers that asked in the last two minutes or hold a job",
+                figures.workers,
+            )
             yield gauge("steps_due", "Steps of active studies that are due", due.due)
-            yield gauge("steps_faulty", "Steps that are due and have failed before", due.faulty)
-            yield gauge("oldest_due_step_seconds", "Time since the oldest due step became due", due.oldest_s)
+            yield gauge(
+                "steps_faulty", "Steps that are due and have failed before", due.faulty
+            )
+            yield gauge(
+                "oldest_due_step_seconds",
+                "Time since the oldest due step became due",
+                due.oldest_s,
+            )
             yield from study_metrics(figures)
             yield jobs_by_state(figures)
             yield from anomaly_counters(figures)
@@ -108,7 +178,9 @@ def gauge(name: str, text: str, value: float) -> Metric:
 
 
 def study_metrics(figures: Figures) -> Iterator[Metric]:
-    studies = GaugeMetricFamily("counterpoise_studies", "Studies", labels=["phase", "state"])
+    studies = GaugeMetricFamily(
+        "counterpoise_studies", "Studies", labels=["phase", "state"]
+    )
     unfinished = 0
     for (phase, state), count in figures.studies.items():
         studies.add_metric([phase, state], count)
@@ -121,17 +193,23 @@ def study_metrics(figures: Figures) -> Iterator[Metric]:
 
 def jobs_by_state(figures: Figures) -> Metric:
     metric = GaugeMetricFamily(
-        "counterpoise_jobs", "Jobs of unfinished studies", labels=["study", "objective", "state"]
+        "counterpoise_jobs",
+        "Jobs of unfinished studies",
+        labels=["study", "objective", "state"],
     )
     for queue in figures.queues:
         for state in JobState:
-            metric.add_metric([queue.study, queue.objective, state], getattr(queue, state))
+            metric.add_metric(
+                [queue.study, queue.objective, state], getattr(queue, state)
+            )
     return metric
 
 
 def anomaly_counters(figures: Figures) -> Iterator[Metric]:
     for column, name, text in ANOMALIES:
-        counter = CounterMetricFamily(f"counterpoise_{name}", text, labels=["study", "objective"])
+        counter = CounterMetricFamily(
+            f"counterpoise_{name}", text, labels=["study", "objective"]
+        )
         for queue in figures.queues:
             counter.add_metric([queue.study, queue.objective], getattr(queue, column))
         yield counter

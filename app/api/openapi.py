@@ -1,4 +1,6 @@
-"""The OpenAPI document: what FastAPI derives, and the schemas of bodies that routes parse themselves."""
+"""The OpenAPI document: what FastAPI derives, and the schemas of bodies that routes
+parse themselves.
+"""
 
 from typing import Any
 
@@ -26,9 +28,14 @@ def install_openapi(app: FastAPI, *, with_tokens: bool) -> None:
 
 
 def build_document(app: FastAPI, *, with_tokens: bool) -> Document:
-    document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+    document = get_openapi(
+        title=app.title, version=app.version, summary=app.summary, routes=app.routes
+    )
     models = [(model, "validation") for model in PARSED_BY_ROUTES]
-    _, definitions = models_json_schema(models, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
+    _, definitions = models_json_schema(
+        models,  # type: ignore[arg-type]
+        ref_template="#/components/schemas/{model}",
+    )
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     schemas.update(definitions["$defs"])
     add_links(document["paths"])

@@ -1,11 +1,14 @@
-"""Links of the OpenAPI document: which requests can follow a response, and which of its values they take."""
+"""Links of the OpenAPI document: which requests can follow a response, and which of its
+values they take.
+"""
 
 from typing import Any
 
 Paths = dict[str, dict[str, dict[str, Any]]]  # by path, then by method
 Links = dict[tuple[str, str], dict[str, Any]]  # by method and path
 
-# Runtime expressions: the value at this place of the response. The client adds what a body lacks.
+# Runtime expressions: the value at this place of the response. The client adds what a
+# body lacks.
 JOB = "$response.body#/jobs/0/job"
 LEASE = "$response.body#/jobs/0/lease"
 STUDY = "$response.body#/name"
@@ -18,7 +21,9 @@ AFTER_ASK: Links = {
 
 
 def add_links(paths: Paths) -> None:
-    """Link an ask to the requests about its jobs, and the creation of a study to all requests about the study."""
+    """Link an ask to the requests about its jobs, and the creation of a study to all
+    requests about the study.
+    """
     set_links(paths, paths["/ask"]["post"]["responses"]["200"], AFTER_ASK)
     after_creation = links_to_study(paths)
     for status in ("201", "200"):

@@ -11,7 +11,8 @@ from counterpoise.wire.views import Page
 
 Item = TypeVar("Item")
 LARGEST_CURSOR = 2**62
-CURSOR_PATTERN = "^[0-9]{1,18}$"  # for readers of the OpenAPI document; `get_page_request` checks the cursor
+# for readers of the OpenAPI document; `get_page_request` checks the cursor
+CURSOR_PATTERN = "^[0-9]{1,18}$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,9 @@ class PageRequest:
 
 
 async def get_page_request(
-    limit: Annotated[int, Query(ge=1, le=1000, description="the largest number of items to return")] = 100,
+    limit: Annotated[
+        int, Query(ge=1, le=1000, description="the largest number of items to return")
+    ] = 100,
     cursor: Annotated[
         str | None,
         Query(
@@ -37,14 +40,18 @@ async def get_page_request(
         return PageRequest(limit, 0)
     is_number = cursor.isascii() and cursor.isdecimal()
     if not is_number or int(cursor) >= LARGEST_CURSOR:
-        raise CursorInvalid(f"{cursor!r} is not a cursor; use `next` of the previous page, or no cursor")
+        raise CursorInvalid(
+            f"{cursor!r} is not a cursor; use `next` of the previous page, or no cursor"
+        )
     return PageRequest(limit, int(cursor))
 
 
 PageRequestDep = Annotated[PageRequest, Depends(get_page_request)]
 
 
-def to_page(numbered_items: Sequence[tuple[int, Item]], request: PageRequest) -> Page[Item]:
+def to_page(
+    numbered_items: Sequence[tuple[int, Item]], request: PageRequest
+) -> Page[Item]:
     """A page of items, each given with the number after which the next page begins."""
     items = [item for _, item in numbered_items]
     is_full = len(items) == request.limit

@@ -1,4 +1,6 @@
-"""Every error as RFC 9457 problem+json; the one mapping from the server's errors to HTTP."""
+"""Every error as RFC 9457 problem+json; the one mapping from the server's errors to
+HTTP.
+"""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -22,8 +24,16 @@ MEDIA_TYPE = "application/problem+json"
 # By class of error: status, stable type, title.
 STATUS: dict[type[CounterpoiseError], tuple[int, str, str]] = {
     errors.TokenMissing: (401, "token-missing", "A token is required"),
-    errors.CrossOriginRefused: (403, "page-foreign", "Web pages of other origins are refused"),
-    errors.RoleInsufficient: (403, "role-insufficient", "The token's role does not allow this"),
+    errors.CrossOriginRefused: (
+        403,
+        "page-foreign",
+        "Web pages of other origins are refused",
+    ),
+    errors.RoleInsufficient: (
+        403,
+        "role-insufficient",
+        "The token's role does not allow this",
+    ),
     errors.StudyUnknown: (404, "study-unknown", "There is no such study"),
     errors.ObjectiveUnknown: (404, "objective-unknown", "There is no such objective"),
     errors.JobUnknown: (404, "job-unknown", "There is no such job"),
@@ -31,8 +41,16 @@ STATUS: dict[type[CounterpoiseError], tuple[int, str, str]] = {
     errors.LeaseUnknown: (404, "lease-unknown", "There is no such lease"),
     errors.StudyExists: (409, "study-exists", "The name is taken"),
     errors.StudyBusy: (409, "study-busy", "Workers hold jobs of this study"),
-    errors.ResultConflict: (409, "result-conflict", "Another result was told with this lease"),
-    errors.RequestRefused: (409, "request-refused", "Not possible in the study's present state"),
+    errors.ResultConflict: (
+        409,
+        "result-conflict",
+        "Another result was told with this lease",
+    ),
+    errors.RequestRefused: (
+        409,
+        "request-refused",
+        "Not possible in the study's present state",
+    ),
     errors.TellInvalid: (422, "tell-invalid", "The tell does not fit its job"),
     errors.ImportInvalid: (422, "import-invalid", "Some rows cannot be imported"),
     errors.CursorInvalid: (422, "cursor-invalid", "There is no such page"),
@@ -50,7 +68,11 @@ FRAMEWORK: dict[int, tuple[str, str]] = {
 }
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 RESPONSES: dict[int | str, dict[str, Any]] = {
-    "4XX": {"model": Problem, "description": "A problem, as defined by RFC 9457", "content": {MEDIA_TYPE: {}}}
+    "4XX": {
+        "model": Problem,
+        "description": "A problem, as defined by RFC 9457",
+        "content": {MEDIA_TYPE: {}},
+    }
 }
 
 
@@ -62,7 +84,12 @@ def install_problems(app: FastAPI) -> None:
 
 
 def problem_response(
-    request: Request, status: int, slug: str, title: str, detail: str, faults: Sequence[Fault] = ()
+    request: Request,
+    status: int,
+    slug: str,
+    title: str,
+    detail: str,
+    faults: Sequence[Fault] = (),
 ) -> JSONResponse:
     problem = Problem(
         type=f"urn:counterpoise:problem:{slug}",
@@ -73,11 +100,15 @@ def problem_response(
         request_id=request.state.request_id,
         errors=list(faults),
     )
-    return JSONResponse(problem.model_dump(exclude_none=True), status, media_type=MEDIA_TYPE)
+    return JSONResponse(
+        problem.model_dump(exclude_none=True), status, media_type=MEDIA_TYPE
+    )
 
 
 def known_error_response(request: Request, error: CounterpoiseError) -> JSONResponse:
-    status, slug, title = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+    status, slug, title = next(
+        STATUS[kind] for kind in type(error).__mro__ if kind in STATUS
+    )
     faults = error.faults if isinstance(error, errors.ImportInvalid) else ()
     response = problem_response(request, status, slug, title, str(error), faults)
     if status == HTTPStatus.UNAUTHORIZED:
@@ -85,18 +116,33 @@ def known_error_response(request: Request, error: CounterpoiseError) -> JSONResp
     return response
 
 
-def specification_response(request: Request, error: SpecificationInvalid) -> JSONResponse:
+def specification_response(
+    request: Request, error: SpecificationInvalid
+) -> JSONResponse:
     title = "The specification is not valid"
     detail = _count_faults(len(error.faults))
-    return problem_response(request, 422, "invalid-specification", title, detail, error.faults)
+    return problem_response(
+        request, 422, "invalid-specification", title, detail, error.faults
+    )
 
 
-def validation_response(request: Request, error: RequestValidationError) -> JSONResponse:
-    model = error.model if isinstance(error, BodyInvalid) else model_of(request.scope.get("route"))
+def validation_response(
+    request: Request, error: RequestValidationError
+) -> JSONResponse:
+    model = (
+        error.model
+        if isinstance(error, BodyInvalid)
+        else model_of(request.scope.get("route"))
+    )
     found = error.errors()
     faults = [to_fault(fault, model) for fault in found[:MOST_FAULTS]]
     return problem_response(
-        request, 422, "invalid-request", "The request is not valid", _count_faults(len(found)), faults
+        request,
+        422,
+        "invalid-request",
+        "The request is not valid",
+        _count_faults(len(found)),
+        faults,
     )
 
 
@@ -111,8 +157,12 @@ def framework_response(request: Request, error: HTTPException) -> JSONResponse:
     slug, title = FRAMEWORK.get(status, (f"http-{status}", HTTPStatus(status).phrase))
     headers = dict(error.headers or {})
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
-        headers["Allow"] = _allowed_methods(request)  # the framework names those of one route only
-    response = problem_response(request, status, slug, title, _framework_detail(request, error, headers))
+        headers["Allow"] = _allowed_methods(
+            request
+        )  # the framework names those of one route only
+    response = problem_response(
+        request, status, slug, title, _framework_detail(request, error, headers)
+    )
     response.headers.update(headers)
     return response
 
@@ -128,14 +178,18 @@ def _allowed_methods(request: Request) -> str:
     return ", ".join(allowed)
 
 
-def _framework_detail(request: Request, error: HTTPException, headers: Mapping[str, str]) -> str:
+def _framework_detail(
+    request: Request, error: HTTPException, headers: Mapping[str, str]
+) -> str:
     """The framework's messages name the fault; these add what to do."""
     path = request.url.path
     match error.status_code:
         case HTTPStatus.NOT_FOUND:
             return f"There is nothing at {request.method} {path}; the routes are listed at /docs."
         case HTTPStatus.METHOD_NOT_ALLOWED:
-            return f"{path} does not take {request.method}; it takes {headers['Allow']}."
+            return (
+                f"{path} does not take {request.method}; it takes {headers['Allow']}."
+            )
         case HTTPStatus.BAD_REQUEST:
             return (
                 f"{error.detail}: it must be JSON in UTF-8, not compressed, not deeply nested,"

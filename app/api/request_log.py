@@ -24,7 +24,9 @@ _numbers = itertools.count()
 class RequestLog:
     """Logs neither headers nor queries nor bodies: they may hold tokens and designs."""
 
-    def __init__(self, app: ASGIApp, observe: Callable[[Scope, int, float], None]) -> None:
+    def __init__(
+        self, app: ASGIApp, observe: Callable[[Scope, int, float], None]
+    ) -> None:
         self.app = app
         self.observe = observe
 
@@ -50,14 +52,24 @@ class RequestLog:
             try:
                 await self.app(scope, receive, send_with_id)
             except Exception:
-                log.exception("request failed", method=scope["method"], path=scope["path"])
-                if status:  # the response has begun: close the connection, so that the client sees that it is cut off
+                log.exception(
+                    "request failed", method=scope["method"], path=scope["path"]
+                )
+                # the response has begun: close the connection, so that the client sees
+                # that it is cut off
+                if status:
                     raise
                 await internal_error_response(request)(scope, receive, send_with_id)
             took_s = time.perf_counter() - started
             self.observe(scope, status, took_s)
             took_ms = round(took_s * 1000, 1)
-            log.info("request", method=scope["method"], path=scope["path"], status=status, took_ms=took_ms)
+            log.info(
+                "request",
+                method=scope["method"],
+                path=scope["path"],
+                status=status,
+                took_ms=took_ms,
+            )
         finally:
             structlog.contextvars.reset_contextvars(**context)
 

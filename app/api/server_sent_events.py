@@ -1,4 +1,6 @@
-"""The wire format of event streams: https://html.spec.whatwg.org/multipage/server-sent-events.html."""
+"""The wire format of event streams:
+https://html.spec.whatwg.org/multipage/server-sent-events.html.
+"""
 
 import asyncio
 import json
@@ -19,12 +21,16 @@ HEARTBEAT = b": heartbeat\n\n"
 
 
 class EventStream(StreamingResponse):
-    """A stream that disconnects clients who stop reading; they may resume with the last id that they received."""
+    """A stream that disconnects clients who stop reading; they may resume with the last
+    id that they received.
+    """
 
     media_type = "text/event-stream"
 
     def __init__(self, content: AsyncIterator[bytes]) -> None:
-        super().__init__(content, headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
+        super().__init__(
+            content, headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+        )
 
     async def stream_response(self, send: Send) -> None:
         async def send_in_time(message: Message) -> None:
@@ -34,19 +40,25 @@ class EventStream(StreamingResponse):
         try:
             await super().stream_response(send_in_time)
         except TimeoutError:
-            log.warning("a listener that stopped reading was disconnected", timeout_s=SEND_TIMEOUT_S)
+            log.warning(
+                "a listener that stopped reading was disconnected",
+                timeout_s=SEND_TIMEOUT_S,
+            )
 
 
 def event_id(study: int | None, position: int) -> str:
     """The id of an event in a study's stream, or in the stream of all studies (None).
 
-    The study's own id is part of it, so that an event of a deleted study of the same name is not taken for it.
+    The study's own id is part of it, so that an event of a deleted study of the same
+    name is not taken for it.
     """
     return str(position) if study is None else f"{study}-{position}"
 
 
 def encode_start(study: int | None, position: int) -> bytes:
-    """The beginning of a stream: a client that loses it before the first event resumes from here."""
+    """The beginning of a stream: a client that loses it before the first event resumes
+    from here.
+    """
     return PREAMBLE + f"id: {event_id(study, position)}\n\n".encode()
 
 

@@ -1,4 +1,6 @@
-"""Records that a server is up: leases expire only while one is there to receive heartbeats."""
+"""Records that a server is up: leases expire only while one is there to receive
+heartbeats.
+"""
 
 import asyncio
 from contextlib import suppress
@@ -32,6 +34,10 @@ class UptimeRecorder:
                 await asyncio.to_thread(self.database.write, record_uptime)
             except Exception as error:  # noqa: BLE001  without this record no lease ever expires
                 reason = str(error).splitlines()[0]
-                log.warning("the server's uptime was not recorded; trying again", reason=reason, retry_s=RECORD_EVERY_S)
+                log.warning(
+                    "the server's uptime was not recorded; trying again",
+                    reason=reason,
+                    retry_s=RECORD_EVERY_S,
+                )
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), RECORD_EVERY_S)

@@ -1,4 +1,6 @@
-"""Messages for what pydantic finds wrong with a request: where, what, and which values or fields are possible."""
+"""Messages for what pydantic finds wrong with a request: where, what, and which values
+or fields are possible.
+"""
 
 from collections.abc import Sequence
 from typing import Any, get_args
@@ -21,8 +23,12 @@ class BodyInvalid(RequestValidationError):
 
 
 def errors_in_body(error: ValidationError, *parents: int) -> list[dict[str, Any]]:
-    """Pydantic's errors, located from the root of the body; `parents` are the indexes above the validated part."""
-    return [{**fault, "loc": ("body", *parents, *fault["loc"])} for fault in error.errors()]
+    """Pydantic's errors, located from the root of the body; `parents` are the indexes
+    above the validated part.
+    """
+    return [
+        {**fault, "loc": ("body", *parents, *fault["loc"])} for fault in error.errors()
+    ]
 
 
 def to_fault(error: Any, model: Model | None) -> Fault:
@@ -34,7 +40,9 @@ def to_fault(error: Any, model: Model | None) -> Fault:
     if source == "body":
         return fault_at(path, detail)
     name = ".".join(map(str, path))
-    return Fault(pointer=printable(f"{source} parameter {name}"), detail=printable(detail))
+    return Fault(
+        pointer=printable(f"{source} parameter {name}"), detail=printable(detail)
+    )
 
 
 def model_of(route: Any) -> Model | None:
@@ -66,7 +74,11 @@ def _unknown_field(name: str, fields: Sequence[str]) -> str:
     suggestion = did_you_mean(name, fields)
     verb = "is" if len(fields) == 1 else "are"
     known = f"{verb} {', '.join(fields)}"
-    return f"{message}{suggestion} There {known}" if suggestion else f"{message}; there {known}"
+    return (
+        f"{message}{suggestion} There {known}"
+        if suggestion
+        else f"{message}; there {known}"
+    )
 
 
 def _fields_beside(path: Sequence[int | str], model: Model | None) -> list[str]:

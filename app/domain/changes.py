@@ -16,7 +16,9 @@ class JobChange:
     state: JobState
     lease: str | None = None
     lease_s: float | None = None  # the lease runs for so long from now
-    backoff_s: float | None = None  # a job returned to ready may be leased after so long
+    backoff_s: float | None = (
+        None  # a job returned to ready may be leased after so long
+    )
     errors: int = 0
     losses: int = 0
 
@@ -28,7 +30,10 @@ class JobChange:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A value of one output of a sample, or its final failure. It takes a number of the study's sequence."""
+    """A value of one output of a sample, or its final failure.
+
+    It takes a number of the study's sequence.
+    """
 
     sample: int
     objective: int
@@ -65,7 +70,9 @@ class ChangeSet:
     results: list[Result] = field(default_factory=list)
     attempts: list[AttemptEnd] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)  # besides those of the results
-    anomalies: list[tuple[int, Outcome]] = field(default_factory=list)  # objective; expired, late or duplicate
+    anomalies: list[tuple[int, Outcome]] = field(
+        default_factory=list
+    )  # objective; expired, late or duplicate
 
     @property
     def makes_jobs_ready(self) -> bool:
@@ -77,4 +84,7 @@ class ChangeSet:
 
 
 def supersede(jobs: Iterable[Job]) -> list[JobChange]:
-    return [JobChange(job, JobState.SUPERSEDED, errors=job.errors, losses=job.losses) for job in jobs]
+    return [
+        JobChange(job, JobState.SUPERSEDED, errors=job.errors, losses=job.losses)
+        for job in jobs
+    ]

@@ -9,7 +9,15 @@ from app.domain.studies import CoObjectives
 from counterpoise.wire.codes import JobState
 
 # The counters of an objective that a change set can move.
-OBJECTIVE_COUNTERS = ("done", "failed", "superseded", "open_full", "expired", "late", "duplicate")
+OBJECTIVE_COUNTERS = (
+    "done",
+    "failed",
+    "superseded",
+    "open_full",
+    "expired",
+    "late",
+    "duplicate",
+)
 _LEAVES = (JobState.FAILED, JobState.SUPERSEDED)
 
 
@@ -19,7 +27,9 @@ class Growth:
 
     objectives: dict[int, Counter[str]] = field(default_factory=dict)
     samples: Counter[int] = field(default_factory=Counter)  # outputs not settled
-    withdrawn: list[int] = field(default_factory=list)  # planned samples that leave the plan
+    withdrawn: list[int] = field(
+        default_factory=list
+    )  # planned samples that leave the plan
     settled_full: int = 0
 
 
@@ -35,14 +45,24 @@ def growth(changes: ChangeSet, co_objectives: CoObjectives) -> Growth:
 
 
 def _withdrawn(changes: Iterable[JobChange]) -> list[int]:
-    """Planned samples one of whose full jobs is superseded: they will not be evaluated on all outputs."""
-    superseded = [change.job for change in changes if change.state is JobState.SUPERSEDED and not change.job.cheap_only]
+    """Planned samples one of whose full jobs is superseded: they will not be evaluated
+    on all outputs.
+    """
+    superseded = [
+        change.job
+        for change in changes
+        if change.state is JobState.SUPERSEDED and not change.job.cheap_only
+    ]
     return sorted({job.sample for job in superseded if job.sample_planned})
 
 
 def _settled_full(changes: Iterable[JobChange], grown: Growth) -> int:
     """By how much the number of planned samples without open outputs grows."""
-    before = {change.job.sample: change.job.sample_open for change in changes if change.job.sample_planned}
+    before = {
+        change.job.sample: change.job.sample_open
+        for change in changes
+        if change.job.sample_planned
+    }
     count = 0
     for sample, open_before in before.items():
         if sample in grown.withdrawn:
@@ -52,7 +72,9 @@ def _settled_full(changes: Iterable[JobChange], grown: Growth) -> int:
     return count
 
 
-def _objective_growth(changes: ChangeSet, co_objectives: CoObjectives) -> dict[int, Counter[str]]:
+def _objective_growth(
+    changes: ChangeSet, co_objectives: CoObjectives
+) -> dict[int, Counter[str]]:
     grown: dict[int, Counter[str]] = {}
 
     def counters(objective: int) -> Counter[str]:
@@ -65,16 +87,21 @@ def _objective_growth(changes: ChangeSet, co_objectives: CoObjectives) -> dict[i
         own[before] -= 1
         own[after] += 1
         for co_objective in co_objectives.get(change.job.objective, ()):
-            # Only what it leaves, or that it is superseded; a value or failure of its own is counted below.
+            # Only what it leaves, or that it is superseded; a value or failure of its
+            # own is counted below.
             counters(co_objective)[before] -= before in _LEAVES
             counters(co_objective)[after] += after is JobState.SUPERSEDED
     for result in changes.results:
         has_own_jobs = result.objective in co_objectives
         if result.of_job and not has_own_jobs:
-            counters(result.objective)[JobState.FAILED if result.failure else JobState.DONE] += 1
+            counters(result.objective)[
+                JobState.FAILED if result.failure else JobState.DONE
+            ] += 1
     for objective, anomaly in changes.anomalies:
         counters(objective)[anomaly] += 1
-    return {objective: counter for objective, counter in grown.items() if _moves(counter)}
+    return {
+        objective: counter for objective, counter in grown.items() if _moves(counter)
+    }
 
 
 def _moves(counter: Counter[str]) -> bool:

@@ -1,4 +1,6 @@
-"""What a tell, a failure, an expiry, a release or a heartbeat does to a job. Pure: rules add to a change set.
+"""What a tell, a failure, an expiry, a release or a heartbeat does to a job.
+
+Pure: rules add to a change set.
 
 | the lease              | value                      | infeasible    | error, infrastructure   |
 |------------------------|----------------------------|---------------|-------------------------|
@@ -23,7 +25,9 @@ LONGEST_BACKOFF_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a worker tells about its attempt: a value with those of co-objectives, or a failure."""
+    """What a worker tells about its attempt: a value with those of co-objectives, or a
+    failure.
+    """
 
     lease: str
     value: float | None = None
@@ -46,9 +50,16 @@ class Report:
 
 
 def tell_value(
-    changes: ChangeSet, job: Job, attempt: Attempt, report: Report, co_objectives: Sequence[int]
+    changes: ChangeSet,
+    job: Job,
+    attempt: Attempt,
+    report: Report,
+    co_objectives: Sequence[int],
 ) -> tuple[Outcome, JobState]:
-    """Record a value; if the job has one already, the first one stands. Returns the attempt's outcome and job state."""
+    """Record a value; if the job has one already, the first one stands.
+
+    Returns the attempt's outcome and job state.
+    """
     if job.state is JobState.DONE:
         outcome = Outcome.DUPLICATE
     else:
@@ -60,9 +71,13 @@ def tell_value(
         return outcome, job.state
     overtake(changes, job, by=report.lease)
     changes.jobs.append(_settled(job, JobState.DONE))
-    measured_s = attempt.age_s if attempt.age_s >= 0.0 else None  # negative after a clock was set back
+    measured_s = (
+        attempt.age_s if attempt.age_s >= 0.0 else None
+    )  # negative after a clock was set back
     duration_s = report.duration_s if report.duration_s is not None else measured_s
-    changes.results.append(Result(job.sample, job.objective, report.value, duration_s=duration_s))
+    changes.results.append(
+        Result(job.sample, job.objective, report.value, duration_s=duration_s)
+    )
     for co_objective in co_objectives:
         value = report.co_values.get(co_objective)
         failure = FailureKind.ERROR if value is None else None
@@ -88,17 +103,25 @@ def tell_failure(
     return change.state
 
 
-def _after_failure(job: Job, lease: str, kind: FailureKind, limits: Limits) -> JobChange | None:
+def _after_failure(
+    job: Job, lease: str, kind: FailureKind, limits: Limits
+) -> JobChange | None:
     is_current = job.is_held_by(lease)
     if kind is FailureKind.INFEASIBLE:
         not_held = job.state in (JobState.READY, JobState.SUPERSEDED)
         return _settled(job, JobState.FAILED) if is_current or not_held else None
     if not is_current:
         return None
-    return _after_error(job, limits) if kind is FailureKind.ERROR else _after_loss(job, limits)
+    return (
+        _after_error(job, limits)
+        if kind is FailureKind.ERROR
+        else _after_loss(job, limits)
+    )
 
 
-def expire(changes: ChangeSet, job: Job, co_objectives: Sequence[int], limits: Limits) -> None:
+def expire(
+    changes: ChangeSet, job: Job, co_objectives: Sequence[int], limits: Limits
+) -> None:
     """End the job's lease, which expired without a sign of life."""
     change = _after_loss(job, limits)
     changes.jobs.append(change)
@@ -122,7 +145,14 @@ def retry(changes: ChangeSet, job: Job) -> None:
 def revive(changes: ChangeSet, job: Job, lease: str, lease_s: float) -> None:
     """Give a job back to the lease that had expired; the loss no longer counts."""
     losses = max(job.losses - 1, 0)
-    revived = JobChange(job, JobState.LEASED, lease=lease, lease_s=lease_s, errors=job.errors, losses=losses)
+    revived = JobChange(
+        job,
+        JobState.LEASED,
+        lease=lease,
+        lease_s=lease_s,
+        errors=job.errors,
+        losses=losses,
+    )
     changes.jobs.append(revived)
     changes.attempts.append(AttemptEnd(lease, None))
 
@@ -133,19 +163,30 @@ def overtake(changes: ChangeSet, job: Job, by: str | None = None) -> None:
         changes.attempts.append(AttemptEnd(job.lease, Outcome.OVERTAKEN))
 
 
-def failed_results(job: Job, kind: FailureKind, co_objectives: Sequence[int]) -> list[Result]:
+def failed_results(
+    job: Job, kind: FailureKind, co_objectives: Sequence[int]
+) -> list[Result]:
     """A run that has failed for good gives no value to any of its objectives."""
-    return [Result(job.sample, objective, failure=kind) for objective in (job.objective, *co_objectives)]
+    return [
+        Result(job.sample, objective, failure=kind)
+        for objective in (job.objective, *co_objectives)
+    ]
 
 
 def may_revive(job: Job, attempt: Attempt, timeout_s: float | None) -> bool:
-    """Whether an expired lease may go on: the job is free, and no later attempt was made."""
+    """Whether an expired lease may go on: the job is free, and no later attempt was
+    made.
+    """
     is_last = attempt.number == job.attempts
-    return is_last and job.state is JobState.READY and is_wanted(job, attempt, timeout_s)
+    return (
+        is_last and job.state is JobState.READY and is_wanted(job, attempt, timeout_s)
+    )
 
 
 def is_wanted(job: Job, attempt: Attempt, timeout_s: float | None) -> bool:
-    """Whether an attempt whose lease expired should go on: its value is missing, and hours may be in it."""
+    """Whether an attempt whose lease expired should go on: its value is missing, and
+    hours may be in it.
+    """
     in_time = timeout_s is None or attempt.age_s < timeout_s
     value_is_missing = job.state in (JobState.READY, JobState.LEASED, JobState.FAILED)
     return in_time and value_is_missing and attempt.outcome is Outcome.EXPIRED
@@ -175,22 +216,35 @@ def _after_error(job: Job, limits: Limits) -> JobChange:
 
 
 def _after_loss(job: Job, limits: Limits) -> JobChange:
-    """The lease expired, or the node or licence failed: not the simulation's fault, but not tried for ever."""
+    """The lease expired, or the node or licence failed: not the simulation's fault, but
+    not tried for ever.
+    """
     losses = job.losses + 1
     if losses >= limits.max_losses:
         return JobChange(job, JobState.FAILED, errors=job.errors, losses=losses)
-    return _returned(job, limits, errors=job.errors, losses=losses, backoff_s=backoff(losses))
+    return _returned(
+        job, limits, errors=job.errors, losses=losses, backoff_s=backoff(losses)
+    )
 
 
 def backoff(losses: int) -> float:
     return min(FIRST_BACKOFF_S * 2.0 ** (losses - 1), LONGEST_BACKOFF_S)
 
 
-def _returned(job: Job, limits: Limits, *, errors: int, losses: int, backoff_s: float | None = None) -> JobChange:
+def _returned(
+    job: Job,
+    limits: Limits,
+    *,
+    errors: int,
+    losses: int,
+    backoff_s: float | None = None,
+) -> JobChange:
     is_outdated = job.cheap_only and job.step < limits.step
     if limits.is_stopped or is_outdated:
         return JobChange(job, JobState.SUPERSEDED, errors=errors, losses=losses)
-    return JobChange(job, JobState.READY, errors=errors, losses=losses, backoff_s=backoff_s)
+    return JobChange(
+        job, JobState.READY, errors=errors, losses=losses, backoff_s=backoff_s
+    )
 
 
 def _settled(job: Job, state: JobState) -> JobChange:

@@ -51,7 +51,10 @@ class Attempt:
 
     @property
     def also(self) -> dict[str, float]:
-        """Values of co-objectives, as told. As floats: a database may return 1e23 as an integer."""
+        """Values of co-objectives, as told.
+
+        As floats: a database may return 1e23 as an integer.
+        """
         values = (self.details or {}).get("also", {})
         return {name: float(value) for name, value in values.items()}
 
@@ -72,7 +75,9 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class LeaseRequest:
-    """Up to `limit` jobs from the heads of some queues (objective ids), in the order given."""
+    """Up to `limit` jobs from the heads of some queues (objective ids), in the order
+    given.
+    """
 
     queues: list[int]
     limit: int

@@ -15,29 +15,48 @@ LAST_DURATIONS = 100  # that a median is taken of
 SHORTEST_S = 1e-6
 LARGEST_RATIO = 1e9  # beyond any `max_ratio`: a quotient may overflow
 ROUNDING = 1e-12  # 0.3 / 0.1 counts as 3
-Durations = Mapping[int, Sequence[float]]  # by objective with jobs of its own, newest first
+Durations = Mapping[
+    int, Sequence[float]
+]  # by objective with jobs of its own, newest first
 
 
 def declared_ratios(spec: Specification) -> list[float] | None:
-    """From the specification's `ratios` or evaluation times; None if they must be measured."""
+    """From the specification's `ratios` or evaluation times; None if they must be
+    measured.
+    """
     runs = [objective for objective in spec.objectives if objective.same_run_as is None]
     if spec.ratios is not None:
         by_run = {run.name: float(spec.ratios.get(run.name, 1.0)) for run in runs}
     elif spec.declared_times:
-        by_run = ratios_of_times({run.name: run.evaluation_time_s or 1.0 for run in runs})
+        by_run = ratios_of_times(
+            {run.name: run.evaluation_time_s or 1.0 for run in runs}
+        )
     else:
         return None
-    return [_whole(by_run[objective.same_run_as or objective.name], spec) for objective in spec.objectives]
+    return [
+        _whole(by_run[objective.same_run_as or objective.name], spec)
+        for objective in spec.objectives
+    ]
 
 
-def ratio_source(spec: Specification, objectives: Sequence[Objective], durations: Durations) -> RatioSource:
+def ratio_source(
+    spec: Specification, objectives: Sequence[Objective], durations: Durations
+) -> RatioSource:
     if declared_ratios(spec) is not None:
         return RatioSource.DECLARED
-    return RatioSource.MEASURED if _is_measured(objectives, durations) else RatioSource.ASSUMED
+    return (
+        RatioSource.MEASURED
+        if _is_measured(objectives, durations)
+        else RatioSource.ASSUMED
+    )
 
 
-def measured_ratios(spec: Specification, objectives: Sequence[Objective], durations: Durations) -> list[float]:
-    """From the median of the last durations; 1 until each run has been measured often enough."""
+def measured_ratios(
+    spec: Specification, objectives: Sequence[Objective], durations: Durations
+) -> list[float]:
+    """From the median of the last durations; 1 until each run has been measured often
+    enough.
+    """
     if not _is_measured(objectives, durations):
         return [1.0] * len(objectives)
     runs = [objective.id for objective in objectives if objective.has_jobs]
@@ -50,7 +69,10 @@ def ratios_of_times(times: Mapping[Key, float]) -> dict[Key, float]:
     """r_i = floor(t_max / t_i)."""
     slowest = max(times.values())
     quotients = {key: min(slowest / time, LARGEST_RATIO) for key, time in times.items()}
-    return {key: float(math.floor(quotient * (1 + ROUNDING))) for key, quotient in quotients.items()}
+    return {
+        key: float(math.floor(quotient * (1 + ROUNDING)))
+        for key, quotient in quotients.items()
+    }
 
 
 def _is_measured(objectives: Sequence[Objective], durations: Durations) -> bool:
@@ -59,5 +81,7 @@ def _is_measured(objectives: Sequence[Objective], durations: Durations) -> bool:
 
 
 def _whole(ratio: float, spec: Specification) -> float:
-    """Only whole evaluations can be asked for: a ratio of 1.9 is 1, and its objective is not cheap."""
+    """Only whole evaluations can be asked for: a ratio of 1.9 is 1, and its objective
+    is not cheap.
+    """
     return float(math.floor(min(ratio, spec.max_ratio)))

@@ -24,7 +24,9 @@ class Sample:
     x: list[float]
     full: bool
     open: int  # outputs not settled
-    imported_seq: int | None  # the number of the study's sequence from which steps see an imported sample
+    imported_seq: (
+        int | None
+    )  # the number of the study's sequence from which steps see an imported sample
     # The step that proposed it; None if it was imported.
     kind: StepKind | None
     number: int
@@ -43,7 +45,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A value of one output of a sample, or a final failure, at its place in the study's sequence."""
+    """A value of one output of a sample, or a final failure, at its place in the
+    study's sequence.
+    """
 
     seq: int
     sample: int

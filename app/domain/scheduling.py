@@ -25,7 +25,11 @@ def progress_of(
     `settling`: jobs that are about to be settled, by objective.
     """
     threshold = study.spec.cheap_threshold
-    cheap = [objective for objective, ratio in zip(objectives, ratios, strict=True) if ratio > threshold]
+    cheap = [
+        objective
+        for objective, ratio in zip(objectives, ratios, strict=True)
+        if ratio > threshold
+    ]
     streams = [objective for objective in cheap if _has_stream(objective, streaming)]
     return Progress(
         phase=study.phase,
@@ -37,7 +41,9 @@ def progress_of(
         batch=study.spec.batch_size,
         ratios=tuple(ratios),
         cheap=tuple(objective.position for objective in cheap),
-        streams=tuple(_stream(objective, settling.get(objective.id, 0)) for objective in streams),
+        streams=tuple(
+            _stream(objective, settling.get(objective.id, 0)) for objective in streams
+        ),
     )
 
 
@@ -56,15 +62,21 @@ def _stream(objective: Objective, settling: int) -> Stream:
 
 
 def largest_ratios(study: Study, objectives: Sequence[Objective]) -> list[float]:
-    """Ratios with which all is due that could be with any others: measuring them would cost queries."""
+    """Ratios with which all is due that could be with any others: measuring them would
+    cost queries.
+    """
     return [study.spec.max_ratio] * len(objectives)
 
 
-def prefix_until_due(study: Study, objectives: Sequence[Objective], jobs: Sequence[Job]) -> tuple[int, bool]:
-    """How many of these jobs may be settled in one go, and whether a step may be due afterwards.
+def prefix_until_due(
+    study: Study, objectives: Sequence[Objective], jobs: Sequence[Job]
+) -> tuple[int, bool]:
+    """How many of these jobs may be settled in one go, and whether a step may be due
+    afterwards.
 
-    A step reads exactly what was known when it became due. If that can happen in the middle of a list, the list is
-    split there; otherwise what a step reads would depend on which tells happened to arrive together.
+    A step reads exactly what was known when it became due. If that can happen in the
+    middle of a list, the list is split there; otherwise what a step reads would depend
+    on which tells happened to arrive together.
     """
 
     def may_be_due_after(count: int) -> bool:
@@ -75,8 +87,13 @@ def prefix_until_due(study: Study, objectives: Sequence[Objective], jobs: Sequen
     return 1 + bisect_left(range(1, len(jobs)), True, key=may_be_due_after), True
 
 
-def _may_become_due(study: Study, objectives: Sequence[Objective], jobs: Sequence[Job]) -> bool:
-    """Whether settling these jobs, or some of them, can make a step due. Evaluated before anything is written."""
+def _may_become_due(
+    study: Study, objectives: Sequence[Objective], jobs: Sequence[Job]
+) -> bool:
+    """Whether settling these jobs, or some of them, can make a step due.
+
+    Evaluated before anything is written.
+    """
     if study.is_finished:
         return False
     settled = _samples_settled_by(jobs, objectives)
@@ -84,9 +101,12 @@ def _may_become_due(study: Study, objectives: Sequence[Objective], jobs: Sequenc
         return True
     if study.phase is not Phase.INITIAL:
         return False
-    # Settling jobs can only make generations due, never the reverse: nothing at the end means nothing before.
+    # Settling jobs can only make generations due, never the reverse: nothing at the end
+    # means nothing before.
     settling = Counter(job.objective for job in jobs)
-    progress = progress_of(study, objectives, largest_ratios(study, objectives), (), settling)
+    progress = progress_of(
+        study, objectives, largest_ratios(study, objectives), (), settling
+    )
     return not isinstance(due(progress), Nothing)
 
 

@@ -24,8 +24,12 @@ class Stream:
 
     objective: int
     generation: int  # the last one planned; 0 is the design itself
-    planned: int  # evaluations of this objective planned so far, the design's n included
-    unsettled: int  # jobs of the stream not yet settled; while the generation is 0, the design's jobs of this objective
+    planned: (
+        int  # evaluations of this objective planned so far, the design's n included
+    )
+    # jobs of the stream not yet settled; while the generation is 0, the design's jobs
+    # of this objective
+    unsettled: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +89,28 @@ def due(progress: Progress) -> Decision:
 
 
 def supersedes(decision: Decision) -> bool:
-    """Whether ready cheap-only jobs, of older steps and of streams, are no longer needed.
+    """Whether ready cheap-only jobs, of older steps and of streams, are no longer
+    needed.
 
-    Full samples are settled by then, except imported ones that wait for their evaluation: those stay wanted. Leased
-    jobs go on, and their values are used.
+    Full samples are settled by then, except imported ones that wait for their
+    evaluation: those stay wanted. Leased jobs go on, and their values are used.
     """
     return isinstance(decision, Step | Finish)
 
 
 def _generation_size(progress: Progress, stream: Stream) -> int:
-    """Samples of the stream's next generation; 0 if it is not due, or if n * r_j evaluations are planned already."""
+    """Samples of the stream's next generation; 0 if it is not due, or if n * r_j
+    evaluations are planned already.
+    """
     if stream.objective not in progress.cheap:
         return 0
-    # Differs from [SBP-BO]: it waits for whole generations, while cheap workers would idle. A design smaller than
-    # lambda is waited for by half, else the first generation would have learnt nothing.
+    # Differs from [SBP-BO]: it waits for whole generations, while cheap workers would
+    # idle. A design smaller than lambda is waited for by half, else the first
+    # generation would have learnt nothing.
     last = progress.lam if stream.generation > 0 else min(progress.lam, progress.n)
     if stream.unsettled > last // 2:
         return 0
-    return min(progress.lam, progress.n * math.floor(progress.ratios[stream.objective]) - stream.planned)
+    return min(
+        progress.lam,
+        progress.n * math.floor(progress.ratios[stream.objective]) - stream.planned,
+    )

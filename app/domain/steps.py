@@ -19,7 +19,9 @@ class Step:
     state: StepState
     due_seq: int  # the prefix of the study's sequence that it reads
     due_at: float
-    inputs: dict[str, Any]  # what else it depends on, as it was then: size, budget, ratios, cheap objectives
+    inputs: dict[
+        str, Any
+    ]  # what else it depends on, as it was then: size, budget, ratios, cheap objectives
     claim: str | None
     claim_expires_at: float | None
     faults: int
@@ -32,8 +34,12 @@ class Step:
         return step_name(self.kind, self.number, self.objective, objectives)
 
 
-def step_name(kind: StepKind, number: int, objective: int, objectives: Sequence[str]) -> str:
-    """`initial`, `stream:OBJECTIVE:NUMBER`, `search:NUMBER` or `closing:NUMBER`; a second design is `initial:1`."""
+def step_name(
+    kind: StepKind, number: int, objective: int, objectives: Sequence[str]
+) -> str:
+    """`initial`, `stream:OBJECTIVE:NUMBER`, `search:NUMBER` or `closing:NUMBER`; a
+    second design is `initial:1`.
+    """
     if kind is StepKind.INITIAL and number == 0:
         return str(kind)
     if kind is StepKind.STREAM:

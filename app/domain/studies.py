@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from counterpoise.wire.codes import Ending, Phase, StudyState
 from counterpoise.wire.specification import Specification
 
-CoObjectives = dict[int, list[int]]  # by objective with jobs of its own: the objectives that come with its run
+CoObjectives = dict[
+    int, list[int]
+]  # by objective with jobs of its own: the objectives that come with its run
 
 ENDING_DETAILS = {
     Ending.BUDGET_USED: "the budget is used up",
@@ -21,7 +23,9 @@ class Limits:
 
     max_attempts: int
     max_losses: int
-    step: int  # the study's last search step: returned cheap-only jobs of earlier ones are superseded
+    # the study's last search step: returned cheap-only jobs of earlier ones are
+    # superseded
+    step: int
     is_stopped: bool  # returned jobs are superseded
 
 
@@ -83,7 +87,9 @@ class Study:
 
     @property
     def limits(self) -> Limits:
-        return Limits(self.spec.max_attempts, self.spec.max_losses, self.step, self.is_stopped)
+        return Limits(
+            self.spec.max_attempts, self.spec.max_losses, self.step, self.is_stopped
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,9 @@ class Objective:
 
     @property
     def has_jobs(self) -> bool:
-        """Whether it has jobs of its own; otherwise its value comes with another objective's run."""
+        """Whether it has jobs of its own; otherwise its value comes with another
+        objective's run.
+        """
         return self.same_run_as is None
 
     @property
@@ -121,8 +129,12 @@ class Objective:
 
     @property
     def unsettled_in_stream(self) -> int:
-        """Unsettled jobs of the stream's last generation; generation 0 is the initial design."""
-        return self.open_full if self.generation == 0 else self.unsettled - self.open_full
+        """Unsettled jobs of the stream's last generation; generation 0 is the initial
+        design.
+        """
+        return (
+            self.open_full if self.generation == 0 else self.unsettled - self.open_full
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +164,9 @@ class Queue:
 
 def co_objectives(objectives: Sequence[Objective]) -> CoObjectives:
     """The objectives whose values come with each objective's run."""
-    found: CoObjectives = {objective.id: [] for objective in objectives if objective.has_jobs}
+    found: CoObjectives = {
+        objective.id: [] for objective in objectives if objective.has_jobs
+    }
     for objective in objectives:
         if objective.same_run_as is not None:
             found[objective.same_run_as].append(objective.id)

@@ -7,7 +7,8 @@ from counterpoise.wire.codes import FailureKind, Outcome
 
 ALIVE_S = 120.0  # workers poll at least every minute
 FAILURE_COUNTS = tuple(FailureKind)
-# How an attempt's outcome counts for its worker; a failure counts as its kind, released and overtaken ones not at all.
+# How an attempt's outcome counts for its worker; a failure counts as its kind, released
+# and overtaken ones not at all.
 COUNTED_AS = {
     Outcome.DONE: "done",
     Outcome.LATE: "done",
@@ -47,13 +48,16 @@ class Worker:
     busy_s: float
 
     def is_alive(self, held: Sequence[HeldLease], now: float) -> bool:
-        """It asked recently, or holds a job: a worker that computes for hours does not ask."""
+        """It asked recently, or holds a job: a worker that computes for hours does not
+        ask.
+        """
         return bool(held) or abs(now - self.last_seen_at) < ALIVE_S
 
     def busy_share(self, held: Sequence[HeldLease], now: float) -> float:
         """Share of its slots' time, from first to last seen, in which they held jobs.
 
-        At most 1: several processes with one name may hold more jobs than it asked for at once.
+        At most 1: several processes with one name may hold more jobs than it asked for
+        at once.
         """
         present_s = (now if held else self.last_seen_at) - self.first_seen_at
         if present_s <= 0:

@@ -1,1 +1,3 @@
-"""The mathematics: arrays in, arrays out; no I/O, no clock, no logging, no global random state."""
+"""The mathematics: arrays in, arrays out; no I/O, no clock, no logging, no global
+random state.
+"""

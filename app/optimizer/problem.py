@@ -1,4 +1,5 @@
-"""The optimisation problem: variables, objectives, and how much cheaper one objective is than another.
+"""The optimisation problem: variables, objectives, and how much cheaper one objective
+is than another.
 
 | symbol | here             | meaning                                                        |
 |--------|------------------|----------------------------------------------------------------|
@@ -15,7 +16,9 @@ from typing import Literal
 
 from app.optimizer.search.novelty import TOLERANCE
 
-LARGEST_INTEGER = 2**52  # beyond it a float has no halves, where the bins of integers meet
+LARGEST_INTEGER = (
+    2**52
+)  # beyond it a float has no halves, where the bins of integers meet
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +30,19 @@ class Variable:
     scale: Literal["linear", "log"] = "linear"
 
     def __post_init__(self) -> None:
-        fault = self._fault_of_bounds() or self._fault_of_integer() or self._fault_of_log_scale()
+        fault = (
+            self._fault_of_bounds()
+            or self._fault_of_integer()
+            or self._fault_of_log_scale()
+        )
         if fault is not None:
             raise ValueError(f"variable {self.name!r}: {fault}")
 
     @property
     def coarse(self) -> bool:
-        """Whether points of the unit cube that count as different can be the same number: integers, narrow ranges."""
+        """Whether points of the unit cube that count as different can be the same
+        number: integers, narrow ranges.
+        """
         if self.kind == "int":
             return True
         largest = max(abs(self.low), abs(self.high))
@@ -45,7 +54,11 @@ class Variable:
         return max(rounding_of_log, rounding_of_number) > TOLERANCE * (high - low)
 
     def _fault_of_bounds(self) -> str | None:
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+        if not (
+            math.isfinite(self.low)
+            and math.isfinite(self.high)
+            and self.low < self.high
+        ):
             return f"low {self.low} must be finite and less than high {self.high}"
         if not math.isfinite(self.high - self.low):
             return "high - low overflows; choose another unit"
@@ -82,16 +95,22 @@ class Objective:
 
     def __post_init__(self) -> None:
         if self.direction not in ("minimize", "maximize"):
-            raise ValueError(f"objective {self.name!r}: direction is minimize or maximize, not {self.direction!r}")
+            raise ValueError(
+                f"objective {self.name!r}: direction is minimize or maximize, not {self.direction!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     variables: Variables
     objectives: tuple[Objective, ...]
-    ratios: tuple[float, ...]  # r_i >= 1, one per objective; a part of an evaluation does not count
+    ratios: tuple[
+        float, ...
+    ]  # r_i >= 1, one per objective; a part of an evaluation does not count
     cheap_threshold: float = 1.0
-    fixed_cheap: tuple[int, ...] | None = None  # the cheap objectives, once they are fixed; else from the ratios
+    fixed_cheap: tuple[int, ...] | None = (
+        None  # the cheap objectives, once they are fixed; else from the ratios
+    )
 
     def __post_init__(self) -> None:
         if not self.variables or not self.objectives:
@@ -101,10 +120,17 @@ class Problem:
         if len(self.ratios) != self.m:
             raise ValueError(f"{len(self.ratios)} ratios for {self.m} objectives")
         if not all(math.isfinite(r) and r >= 1 for r in self.ratios):
-            raise ValueError(f"every ratio must be finite and at least 1, not {self.ratios}")
-        if self.fixed_cheap is not None and not set(self.fixed_cheap) <= set(range(self.m)):
-            raise ValueError(f"cheap objectives {self.fixed_cheap} are not among the {self.m} objectives")
-        # r_i is rounded down: at 1.9 an objective would count as cheap and get no cheap-only sample.
+            raise ValueError(
+                f"every ratio must be finite and at least 1, not {self.ratios}"
+            )
+        if self.fixed_cheap is not None and not set(self.fixed_cheap) <= set(
+            range(self.m)
+        ):
+            raise ValueError(
+                f"cheap objectives {self.fixed_cheap} are not among the {self.m} objectives"
+            )
+        # r_i is rounded down: at 1.9 an objective would count as cheap and get no
+        # cheap-only sample.
         whole = tuple(float(math.floor(r)) for r in self.ratios)
         object.__setattr__(self, "ratios", whole)
 

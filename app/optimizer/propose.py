@@ -1,4 +1,6 @@
-"""One step of the optimiser: fit the models, search on them, select points of the final population."""
+"""One step of the optimiser: fit the models, search on them, select points of the final
+population.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -19,7 +21,8 @@ from app.optimizer.search.rvea import adapt, evolve
 from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.strategy import Strategy
 
-SMALLEST_START = 20  # with fewer complete samples than this, the search also starts from a Latin hypercube
+# with fewer complete samples than this, the search also starts from a Latin hypercube
+SMALLEST_START = 20
 
 
 def no_clock() -> float:
@@ -37,14 +40,18 @@ def propose(
     frozen: FrozenModels = (),
     clock: Callable[[], float] = no_clock,
 ) -> Proposal:
-    """The points to evaluate next: a pure function of the arguments and of the generator's state.
+    """The points to evaluate next: a pure function of the arguments and of the
+    generator's state.
 
-    `fit`: maps fits over objectives, in parallel if it is an executor's. `truth`: the cheap objectives themselves, for
-    strategies that call them. `frozen`: an earlier proposal's `models.frozen`. `clock`: measures `Proposal.timings`.
-    Neither the order of rows nor `fit`, `frozen` or `clock` changes the points.
+    `fit`: maps fits over objectives, in parallel if it is an executor's. `truth`: the
+    cheap objectives themselves, for strategies that call them. `frozen`: an earlier
+    proposal's `models.frozen`. `clock`: measures `Proposal.timings`. Neither the order
+    of rows nor `fit`, `frozen` or `clock` changes the points.
     """
     started = clock()
-    models = fit_models(problem, snapshot, strategy, rng, fit=fit, truth=truth, frozen=frozen)
+    models = fit_models(
+        problem, snapshot, strategy, rng, fit=fit, truth=truth, frozen=frozen
+    )
     fitted = clock()
     population = search(problem, strategy, models, rng)
     searched = clock()
@@ -53,8 +60,12 @@ def propose(
     return replace(proposal, timings=timings)
 
 
-def search(problem: Problem, strategy: Strategy, models: Models, rng: Generator) -> Floats:
-    """The final population, (N, d), of an evolutionary algorithm on the predicted means."""
+def search(
+    problem: Problem, strategy: Strategy, models: Models, rng: Generator
+) -> Floats:
+    """The final population, (N, d), of an evolutionary algorithm on the predicted
+    means.
+    """
     variables, w_max = problem.variables, strategy.w_max
     X = models.X
     if len(X) < SMALLEST_START:
@@ -68,7 +79,8 @@ def search(problem: Problem, strategy: Strategy, models: Models, rng: Generator)
         adapted = adapt(V0, models.spread)
         population, _ = evolve(variables, models.means, X, V0, adapted, w_max, rng)
         return population
-    # Differs from [SBP-BO]: with raw means the angles, and so the result, depend on the units of the objectives.
+    # Differs from [SBP-BO]: with raw means the angles, and so the result, depend on the
+    # units of the objectives.
     spread = np.where(models.spread > 0.0, models.spread, 1.0)  # (m,)
 
     def scaled_means(X: Floats) -> Floats:

@@ -7,7 +7,12 @@ from counterpoise.wire.codes import StepKind
 
 NO_OBJECTIVE = -1  # of a step that belongs to no single objective
 # Stored studies are replayed with these numbers: never change one.
-KIND_NUMBERS = {StepKind.INITIAL: 0, StepKind.STREAM: 1, StepKind.SEARCH: 2, StepKind.CLOSING: 3}
+KIND_NUMBERS = {
+    StepKind.INITIAL: 0,
+    StepKind.STREAM: 1,
+    StepKind.SEARCH: 2,
+    StepKind.CLOSING: 3,
+}
 
 
 def step_seed(seed: int, kind: StepKind, objective: int, number: int) -> list[int]:

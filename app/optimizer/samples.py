@@ -1,4 +1,6 @@
-"""Samples with some of their objectives told: the pool of cheap-only samples, and full samples that are running."""
+"""Samples with some of their objectives told: the pool of cheap-only samples, and full
+samples that are running.
+"""
 
 from dataclasses import dataclass
 from typing import Self
@@ -21,7 +23,9 @@ class Samples:
         N = len(self.X)
         shapes = (self.X.ndim, self.F.ndim, self.F.shape, self.steps.shape)
         if shapes != (2, 2, self.known.shape, (N,)) or len(self.F) != N:
-            raise ValueError(f"{N} points do not fit values of shape {self.F.shape} and steps {self.steps.shape}")
+            raise ValueError(
+                f"{N} points do not fit values of shape {self.F.shape} and steps {self.steps.shape}"
+            )
         if not (np.isfinite(self.X).all() and np.isfinite(self.F).all()):
             raise ValueError("points and values must be finite; an unknown value is 0")
 
@@ -29,13 +33,17 @@ class Samples:
         return len(self.X)
 
     def rows(self, chosen: Ints | Bools) -> Self:
-        return type(self)(self.X[chosen], self.F[chosen], self.known[chosen], self.steps[chosen])
+        return type(self)(
+            self.X[chosen], self.F[chosen], self.known[chosen], self.steps[chosen]
+        )
 
 
 def new_samples(X: Floats, m: int, step: int) -> Samples:
     """Points (N, d) of which nothing is known."""
     values = np.zeros((len(X), m))
-    return Samples(X, values, values.astype(np.bool_), np.full(len(X), step, dtype=np.int64))
+    return Samples(
+        X, values, values.astype(np.bool_), np.full(len(X), step, dtype=np.int64)
+    )
 
 
 def no_samples(d: int, m: int) -> Samples:

@@ -18,9 +18,13 @@ import numpy as np
 from app.optimizer.arrays import Floats, Ints
 from app.optimizer.samples import Samples, no_samples
 
-NO_SAMPLES = no_samples(0, 0)  # stands for none, whatever the numbers of variables and objectives
+NO_SAMPLES = no_samples(
+    0, 0
+)  # stands for none, whatever the numbers of variables and objectives
 LARGEST = 1e100  # of a value: squares in the models must not overflow
-SMALLEST = 1e-140  # of a standard deviation, or it counts as 0: its square, times 1e-8 for eps, must not underflow
+# of a standard deviation, or it counts as 0: its square, times 1e-8 for eps, must not
+# underflow
+SMALLEST = 1e-140
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,9 +36,13 @@ class Data:
 
     def __post_init__(self) -> None:
         if self.X.ndim != 2 or self.y.shape != (len(self.X),):
-            raise ValueError(f"points of shape {self.X.shape} do not fit values of shape {self.y.shape}")
+            raise ValueError(
+                f"points of shape {self.X.shape} do not fit values of shape {self.y.shape}"
+            )
         if not (np.isfinite(self.X).all() and _usable(self.y)):
-            raise ValueError(f"points must be finite, values between {-LARGEST:g} and {LARGEST:g}")
+            raise ValueError(
+                f"points must be finite, values between {-LARGEST:g} and {LARGEST:g}"
+            )
 
     def __len__(self) -> int:
         return len(self.y)
@@ -42,20 +50,29 @@ class Data:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forecasts:
-    """What two models predicted of one objective before full samples were told, and what was told; newest last."""
+    """What two models predicted of one objective before full samples were told, and
+    what was told; newest last.
+    """
 
     told: Floats  # (k,)
     plain: Floats  # (k,): by the model on x
     co: Floats  # (k,): by the model on x and the cheap values
 
     def __post_init__(self) -> None:
-        if not self.told.shape == self.plain.shape == self.co.shape == (len(self.told),):
+        if (
+            not self.told.shape
+            == self.plain.shape
+            == self.co.shape
+            == (len(self.told),)
+        ):
             raise ValueError("told, plain and co need one number for each sample")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """Each tuple has one entry per objective of the problem; left empty it means: nothing for any of them."""
+    """Each tuple has one entry per objective of the problem; left empty it means:
+    nothing for any of them.
+    """
 
     step: int
     settled: int
@@ -65,23 +82,42 @@ class Snapshot:
     F: Floats  # (n, m)
     partial: tuple[Data, ...] = ()  # values of incomplete full samples
     extra: tuple[Data, ...] = ()
-    extra_steps: tuple[Ints, ...] = ()  # (n_j,): the step that proposed it; of a late value of a stream, when it came
-    infeasible: tuple[Floats, ...] = ()  # (n_i, d): enter the model of objective i as its worst value seen
+    extra_steps: tuple[
+        Ints, ...
+    ] = ()  # (n_j,): the step that proposed it; of a late value of a stream, when it came
+    infeasible: tuple[
+        Floats, ...
+    ] = ()  # (n_i, d): enter the model of objective i as its worst value seen
     frozen: tuple[Data | None, ...] = ()
     pending: tuple[Floats, ...] = ()  # (n_i, d): proposed, not yet told
-    taken: tuple[Floats, ...] = ()  # (n_i, d): every point ever proposed for objective i, full ones included
-    theta: tuple[Floats | None, ...] = ()  # (d,): hyperparameters of the step before, where the fit starts
-    frozen_theta: tuple[Floats | None, ...] = ()  # (d,): if given, the frozen model is factorised, not fitted
-    pool: Samples = NO_SAMPLES  # cheap-only samples that can be promoted: none of their runs has failed
-    running: Samples = NO_SAMPLES  # full samples not yet settled, with the values told so far
+    taken: tuple[
+        Floats, ...
+    ] = ()  # (n_i, d): every point ever proposed for objective i, full ones included
+    theta: tuple[
+        Floats | None, ...
+    ] = ()  # (d,): hyperparameters of the step before, where the fit starts
+    frozen_theta: tuple[
+        Floats | None, ...
+    ] = ()  # (d,): if given, the frozen model is factorised, not fitted
+    # cheap-only samples that can be promoted: none of their runs has failed
+    pool: Samples = NO_SAMPLES
+    running: Samples = (
+        NO_SAMPLES  # full samples not yet settled, with the values told so far
+    )
     forecasts: tuple[Forecasts, ...] = ()
-    co_theta: tuple[Floats | None, ...] = ()  # (d + p,): of the model on x and the cheap values, where its fit starts
+    co_theta: tuple[
+        Floats | None, ...
+    ] = ()  # (d + p,): of the model on x and the cheap values, where its fit starts
 
     def __post_init__(self) -> None:
         if self.X.ndim != 2 or self.F.ndim != 2 or len(self.X) != len(self.F):
-            raise ValueError(f"X of shape {self.X.shape} does not fit F of shape {self.F.shape}")
+            raise ValueError(
+                f"X of shape {self.X.shape} does not fit F of shape {self.F.shape}"
+            )
         if not (np.isfinite(self.X).all() and _usable(self.F)):
-            raise ValueError(f"X must be finite, F between {-LARGEST:g} and {LARGEST:g}")
+            raise ValueError(
+                f"X must be finite, F between {-LARGEST:g} and {LARGEST:g}"
+            )
         if self.step < 1 or self.budget < 1 or self.settled < 0 or self.batch < 0:
             raise ValueError("step and budget begin at 1, settled and batch at 0")
         self._fill_defaults()
@@ -89,15 +125,23 @@ class Snapshot:
         self._check_thetas()
         self._check_samples("pool")
         self._check_samples("running")
-        if any(len(steps) != len(data) for steps, data in zip(self.extra_steps, self.extra, strict=True)):
-            raise ValueError("extra_steps needs one step number for each value of extra")
+        if any(
+            len(steps) != len(data)
+            for steps, data in zip(self.extra_steps, self.extra, strict=True)
+        ):
+            raise ValueError(
+                "extra_steps needs one step number for each value of extra"
+            )
 
     def _fill_defaults(self) -> None:
         d, m = self.X.shape[1], self.F.shape[1]
         no_points, no_values = np.empty((0, d)), np.empty(0)
         self._default("partial", (Data(no_points, no_values),) * m)
         self._default("extra", (Data(no_points, no_values),) * m)
-        self._default("extra_steps", tuple(np.zeros(len(data), dtype=np.int64) for data in self.extra))
+        self._default(
+            "extra_steps",
+            tuple(np.zeros(len(data), dtype=np.int64) for data in self.extra),
+        )
         for name in ("infeasible", "pending", "taken"):
             self._default(name, (no_points,) * m)
         for name in ("frozen", "theta", "frozen_theta", "co_theta"):
@@ -110,13 +154,17 @@ class Snapshot:
         points = [data.X for data in data_sets if data is not None]
         for X in (*points, *self.infeasible, *self.pending, *self.taken):
             if X.ndim != 2 or X.shape[1] != d:
-                raise ValueError(f"every point needs {d} coordinates, as those of X have")
+                raise ValueError(
+                    f"every point needs {d} coordinates, as those of X have"
+                )
 
     def _check_thetas(self) -> None:
         d = self.X.shape[1]
         for theta in (*self.theta, *self.frozen_theta):
             if theta is not None and theta.shape != (d,):
-                raise ValueError(f"theta and frozen_theta need {d} numbers for each objective")
+                raise ValueError(
+                    f"theta and frozen_theta need {d} numbers for each objective"
+                )
 
     def _check_samples(self, name: str) -> None:
         d, m = self.X.shape[1], self.F.shape[1]
@@ -124,14 +172,18 @@ class Snapshot:
         if samples is NO_SAMPLES:
             object.__setattr__(self, name, no_samples(d, m))
         elif samples.X.shape[1] != d or samples.F.shape[1] != m:
-            raise ValueError(f"{name} needs points of {d} coordinates and values of {m} objectives")
+            raise ValueError(
+                f"{name} needs points of {d} coordinates and values of {m} objectives"
+            )
 
     def _default(self, name: str, value: tuple[object, ...]) -> None:
         given = getattr(self, name)
         if not given:
             object.__setattr__(self, name, value)
         elif len(given) != len(value):
-            raise ValueError(f"{name} has {len(given)} entries for {len(value)} objectives")
+            raise ValueError(
+                f"{name} has {len(given)} entries for {len(value)} objectives"
+            )
 
 
 def _usable(values: Floats) -> bool:

@@ -1,8 +1,8 @@
 """Conversion between the user's units and the unit cube.
 
-A variable's range is warped (log scale), then stretched to [0, 1]. An integer's reaches half a level beyond its bounds,
-so that on a linear scale k = low + floor(u (high - low + 1)); its code is the centre of that bin, which is all that
-models see.
+A variable's range is warped (log scale), then stretched to [0, 1]. An integer's reaches
+half a level beyond its bounds, so that on a linear scale k = low + floor(u (high - low
++ 1)); its code is the centre of that bin, which is all that models see.
 """
 
 import numpy as np
@@ -29,9 +29,11 @@ def decode(variables: Variables, U: Floats) -> Floats:
 
 
 def snap(variables: Variables, U: Floats) -> Floats:
-    """The nearest feasible codes: inside the cube, integers at the centres of their bins.
+    """The nearest feasible codes: inside the cube, integers at the centres of their
+    bins.
 
-    A float whose range has few numbers gets the code of one of them: else one number could be proposed twice.
+    A float whose range has few numbers gets the code of one of them: else one number
+    could be proposed twice.
     """
     snapped = np.clip(U, 0.0, 1.0)  # (n, d)
     for k, variable in enumerate(variables):

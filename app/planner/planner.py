@@ -1,4 +1,7 @@
-"""The planner: a process that executes due steps, one at a time, and expires leases. Any number of them may run."""
+"""The planner: a process that executes due steps, one at a time, and expires leases.
+
+Any number of them may run.
+"""
 
 import os
 import threading
@@ -37,13 +40,21 @@ def run(settings: Settings, stop: threading.Event) -> None:
     database = Database(settings.database_url, pool_size=3)
     step_process = StepProcess(settings.database_url)
     wake = threading.Event()
-    watcher = threading.Thread(target=watch, args=(database, wake.set, stop), daemon=True)
+    watcher = threading.Thread(
+        target=watch, args=(database, wake.set, stop), daemon=True
+    )
     housekeeper = threading.Thread(
-        target=run_housekeeping, args=(database, settings.events_kept_days, stop), daemon=True
+        target=run_housekeeping,
+        args=(database, settings.events_kept_days, stop),
+        daemon=True,
     )
     watcher.start()
     housekeeper.start()
-    log.info("planning", database="sqlite" if database.is_sqlite else "postgresql", pid=os.getpid())
+    log.info(
+        "planning",
+        database="sqlite" if database.is_sqlite else "postgresql",
+        pid=os.getpid(),
+    )
     try:
         while not stop.is_set():
             wake.clear()
@@ -57,7 +68,9 @@ def run(settings: Settings, stop: threading.Event) -> None:
         database.close()
 
 
-def run_housekeeping(database: Database, events_kept_days: float, stop: threading.Event) -> None:
+def run_housekeeping(
+    database: Database, events_kept_days: float, stop: threading.Event
+) -> None:
     """Expire leases every second and trim old events every minute, until `stop` is set."""
     trim_at = 0.0
     while not stop.wait(POLL_S):
@@ -74,24 +87,35 @@ def clean_up_and_expire(database: Database) -> int:
 
 
 def attempt(task: str, function: Callable[..., Any], *arguments: Any) -> bool:
-    """Whether the function has done something. Its errors are logged: none may end the planner."""
+    """Whether the function has done something.
+
+    Its errors are logged: none may end the planner.
+    """
     try:
         return bool(function(*arguments))
     except CounterpoiseError as error:
-        log.warning(f"{task} failed; trying again", error=type(error).__name__, reason=first_line(error))
+        log.warning(
+            f"{task} failed; trying again",
+            error=type(error).__name__,
+            reason=first_line(error),
+        )
     except Exception as error:
         log.error(f"{task} failed; trying again", exc_info=error)
     return False
 
 
 def plan_one(database: Database, compute: Callable[[Step], Plan] | None = None) -> bool:
-    """Claim a due step, compute it (by default in this process) and commit it; False if none is due."""
+    """Claim a due step, compute it (by default in this process) and commit it; False if
+    none is due.
+    """
     step = claim_due_step(database)
     if step is None:
         return False
     point("step.claimed")
     started = time.perf_counter()
-    step_log = log.bind(study=step.study, kind=step.kind, objective=step.objective, number=step.number)
+    step_log = log.bind(
+        study=step.study, kind=step.kind, objective=step.objective, number=step.number
+    )
     try:
         with claim_kept(database, step) as lost:
             plan = compute(step) if compute else compute_step(database, step)
@@ -116,7 +140,9 @@ def claim_due_step(database: Database) -> Step | None:
 
 @contextmanager
 def claim_kept(database: Database, step: Step) -> Iterator[threading.Event]:
-    """Prolong the claim while the step is computed; the event is set if the claim is lost."""
+    """Prolong the claim while the step is computed; the event is set if the claim is
+    lost.
+    """
     computed, lost = threading.Event(), threading.Event()
 
     def prolong() -> None:

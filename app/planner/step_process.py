@@ -1,7 +1,9 @@
-"""The processes that compute for a planner: one for its steps and, below it, those that fit models.
+"""The processes that compute for a planner: one for its steps and, below it, those that
+fit models.
 
-All of them run at a lower priority and exit with the planner. The planner itself only reads and writes the database: a
-process that holds a lock must not be slowed by a low priority or by computations in the same interpreter.
+All of them run at a lower priority and exit with the planner. The planner itself only
+reads and writes the database: a process that holds a lock must not be slowed by a low
+priority or by computations in the same interpreter.
 """
 
 import os
@@ -23,9 +25,13 @@ MOST_FITTERS = 8
 
 
 class RestartingPool:
-    """A process pool that is started before it is needed, and again after one of its processes was killed."""
+    """A process pool that is started before it is needed, and again after one of its
+    processes was killed.
+    """
 
-    def __init__(self, size: int, initializer: Callable[..., None], *arguments: Any) -> None:
+    def __init__(
+        self, size: int, initializer: Callable[..., None], *arguments: Any
+    ) -> None:
         self._size = size
         self._initializer = initializer
         self._arguments = arguments
@@ -33,9 +39,14 @@ class RestartingPool:
 
     def _start(self) -> None:
         self._pool = ProcessPoolExecutor(
-            self._size, get_context("spawn"), initializer=self._initializer, initargs=self._arguments
+            self._size,
+            get_context("spawn"),
+            initializer=self._initializer,
+            initargs=self._arguments,
         )
-        for _ in range(self._size):  # load the libraries now, not when the first step is due
+        for _ in range(
+            self._size
+        ):  # load the libraries now, not when the first step is due
             self._pool.submit(int)
 
     def map(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> list[Any]:
@@ -45,7 +56,9 @@ class RestartingPool:
                 return list(self._pool.map(function, given))
             except BrokenProcessPool:
                 self._start()
-        raise RuntimeError("a computing process was killed twice; is there enough memory?")
+        raise RuntimeError(
+            "a computing process was killed twice; is there enough memory?"
+        )
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
@@ -74,7 +87,8 @@ def _initialize(database_url: str) -> None:
     fitters = RestartingPool(min(os.cpu_count() or 1, MOST_FITTERS), _follow_parent)
     _resources["database"] = Database(database_url, pool_size=1)
     _resources["fitters"] = fitters
-    # At exit, close the pool first: otherwise this process and the fitters would wait for each other.
+    # At exit, close the pool first: otherwise this process and the fitters would wait
+    # for each other.
     Finalize(None, fitters.close, exitpriority=100)
 
 
@@ -83,5 +97,7 @@ def _compute(step: Step) -> Plan:
 
 
 def _follow_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the parent decides
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches the whole process group; the parent decides
     end_with_parent()

@@ -1,1 +1,3 @@
-"""Studies in virtual time: the same rules, workers that only pretend to take their time."""
+"""Studies in virtual time: the same rules, workers that only pretend to take their
+time.
+"""

@@ -1,4 +1,6 @@
-"""Worker pools in virtual time: one pool per objective, jobs queued full samples first, then oldest."""
+"""Worker pools in virtual time: one pool per objective, jobs queued full samples first,
+then oldest.
+"""
 
 import heapq
 from dataclasses import dataclass, field
@@ -18,8 +20,15 @@ class Pool:
 
     def __post_init__(self) -> None:
         latency = isfinite(self.latency) and self.latency > 0
-        if not (latency and self.workers >= 1 and 0 <= self.jitter < 1 and 0 <= self.failure < 1):
-            raise ValueError(f"a pool needs finite latency > 0, workers >= 1, jitter and failure in [0, 1): {self}")
+        if not (
+            latency
+            and self.workers >= 1
+            and 0 <= self.jitter < 1
+            and 0 <= self.failure < 1
+        ):
+            raise ValueError(
+                f"a pool needs finite latency > 0, workers >= 1, jitter and failure in [0, 1): {self}"
+            )
 
 
 @dataclass(slots=True, eq=False)
@@ -29,7 +38,9 @@ class Job:
     full: bool
     state: Literal["ready", "leased", "done", "failed", "superseded"] = "ready"
     attempts: int = 0
-    overtaken: bool = False  # a later step was taken while it was leased: its value is welcome, another attempt is not
+    # a later step was taken while it was leased: its value is welcome, another attempt
+    # is not
+    overtaken: bool = False
 
 
 @dataclass(slots=True)
@@ -40,7 +51,9 @@ class Floor:
     rng: np.random.Generator
     max_attempts: int = 3
     now: float = 0.0
-    _busy: list[float] = field(init=False)  # worker time given to attempts, per pool, until they end
+    _busy: list[float] = field(
+        init=False
+    )  # worker time given to attempts, per pool, until they end
     _free: list[int] = field(init=False)
     _queues: list[list[tuple[bool, int, Job]]] = field(init=False)
     _running: list[tuple[float, int, Job]] = field(init=False, default_factory=list)
@@ -52,7 +65,9 @@ class Floor:
         self._queues = [[] for _ in self.pools]
 
     def add(self, job: Job) -> None:
-        heapq.heappush(self._queues[job.objective], (not job.full, next(self._order), job))
+        heapq.heappush(
+            self._queues[job.objective], (not job.full, next(self._order), job)
+        )
 
     def lease(self) -> None:
         """Every free worker takes the head of its queue."""
@@ -63,7 +78,9 @@ class Floor:
                     self._start(job)
 
     def finish(self) -> Job | None:
-        """The next job that ends its attempt: done, failed for good, superseded or ready again; None: all is quiet."""
+        """The next job that ends its attempt: done, failed for good, superseded or
+        ready again; None: all is quiet.
+        """
         self.lease()
         if not self._running:
             return None
@@ -88,7 +105,10 @@ class Floor:
         return tuple(spent)
 
     def busy_share(self) -> tuple[float, ...]:
-        return tuple(spent / (pool.workers * self.now) for spent, pool in zip(self.busy(), self.pools, strict=True))
+        return tuple(
+            spent / (pool.workers * self.now)
+            for spent, pool in zip(self.busy(), self.pools, strict=True)
+        )
 
     def _start(self, job: Job) -> None:
         pool = self.pools[job.objective]

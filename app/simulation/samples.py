@@ -1,4 +1,6 @@
-"""The samples of a simulated study, their jobs and values, and the counters that the stepping rule reads."""
+"""The samples of a simulated study, their jobs and values, and the counters that the
+stepping rule reads.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -28,9 +30,13 @@ class Samples:
     m: int
     all: list[Sample] = field(default_factory=list)
     unsettled_full: int = 0  # samples
-    unsettled_jobs: dict[tuple[int, bool], int] = field(default_factory=dict)  # by objective and whether full
+    unsettled_jobs: dict[tuple[int, bool], int] = field(
+        default_factory=dict
+    )  # by objective and whether full
 
-    def add(self, X: Array, objectives: Iterable[int], *, full: bool, step: int) -> list[Job]:
+    def add(
+        self, X: Array, objectives: Iterable[int], *, full: bool, step: int
+    ) -> list[Job]:
         """One sample per row, with a job for each of the objectives."""
         wanted = tuple(objectives)
         first = len(self.all)
@@ -39,7 +45,9 @@ class Samples:
             self.all.append(Sample(x, full, step, jobs, unsettled=len(jobs)))
         self.unsettled_full += full * len(X)
         for j in wanted:
-            self.unsettled_jobs[j, full] = self.unsettled_jobs.get((j, full), 0) + len(X)
+            self.unsettled_jobs[j, full] = self.unsettled_jobs.get((j, full), 0) + len(
+                X
+            )
         return [job for sample in self.all[first:] for job in sample.jobs.values()]
 
     def settle(self, job: Job, value: float | None = None) -> None:
@@ -79,8 +87,12 @@ class Samples:
 
     def values(self, ids: Iterable[int]) -> Array:
         """(n, m) of complete samples."""
-        return np.array([[self.all[i].values[j] for j in range(self.m)] for i in ids]).reshape(-1, self.m)
+        return np.array(
+            [[self.all[i].values[j] for j in range(self.m)] for i in ids]
+        ).reshape(-1, self.m)
 
     def data(self, ids: Iterable[int], j: int) -> Data:
         chosen = list(ids)
-        return Data(self.points(chosen), np.array([self.all[i].values[j] for i in chosen]))
+        return Data(
+            self.points(chosen), np.array([self.all[i].values[j] for i in chosen])
+        )

@@ -1,6 +1,8 @@
-"""A study with heterogeneous workers in virtual time, driven by the rules that drive the service.
+"""A study with heterogeneous workers in virtual time, driven by the rules that drive
+the service.
 
-`due` says what happens next and `propose` what to evaluate; planning itself takes no virtual time.
+`due` says what happens next and `propose` what to evaluate; planning itself takes no
+virtual time.
 """
 
 from collections.abc import Callable, Iterable
@@ -10,7 +12,16 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.stepping import Finish, Generation, Nothing, Progress, Step, Stream, due, supersedes
+from app.domain.stepping import (
+    Finish,
+    Generation,
+    Nothing,
+    Progress,
+    Step,
+    Stream,
+    due,
+    supersedes,
+)
 from app.optimizer.arrays import Ints
 from app.optimizer.models.fit_models import FrozenModels
 from app.optimizer.problem import Problem
@@ -25,9 +36,15 @@ from app.simulation.samples import Samples
 from counterpoise.wire.codes import Phase, StepKind
 
 Array = NDArray[np.float64]
-Evaluate = Callable[[Array, int], float]  # a point of the unit cube (d,) and an objective's number -> minimised value
+Evaluate = Callable[
+    [Array, int], float
+]  # a point of the unit cube (d,) and an objective's number -> minimised value
 Score = Callable[[Array], float]  # of the complete samples' values, (n, m)
-POOL_STREAM = (3, 0, 0)  # with the seed: durations and failures; no step draws random numbers from it
+POOL_STREAM = (
+    3,
+    0,
+    0,
+)  # with the seed: durations and failures; no step draws random numbers from it
 BATCH = 3  # u
 
 
@@ -39,7 +56,9 @@ class Report:
     failed: int  # jobs failed for good
     steps: int
     score: float
-    history: tuple[tuple[float, float], ...]  # (virtual time, score) at every step and at the end
+    history: tuple[
+        tuple[float, float], ...
+    ]  # (virtual time, score) at every step and at the end
     values: Array = field(compare=False)  # of the complete samples, (n, m)
 
 
@@ -55,11 +74,17 @@ def simulate(
     budget: int,
     batch: int = BATCH,
 ) -> Report:
-    """One pool per objective; where the problem's ratios are all 1, every worker waits for the slowest objective."""
+    """One pool per objective; where the problem's ratios are all 1, every worker waits
+    for the slowest objective.
+    """
     if len(pools) != problem.m:
-        raise ValueError(f"the problem has {problem.m} objectives, there are {len(pools)} pools")
+        raise ValueError(
+            f"the problem has {problem.m} objectives, there are {len(pools)} pools"
+        )
     floor = Floor(pools, np.random.default_rng([seed, *POOL_STREAM]))
-    return Study(problem, evaluate, score, strategy, floor, seed, min(n, budget), budget, batch).run()
+    return Study(
+        problem, evaluate, score, strategy, floor, seed, min(n, budget), budget, batch
+    ).run()
 
 
 @dataclass(slots=True)
@@ -76,9 +101,13 @@ class Study:
     samples: Samples = field(init=False)
     step: int = 0
     finished: bool = False
-    generations: dict[int, int] = field(init=False)  # the last one of each stream that has not ended
+    generations: dict[int, int] = field(
+        init=False
+    )  # the last one of each stream that has not ended
     frozen: list[list[int]] = field(init=False)  # samples of each frozen data set
-    told_in: dict[tuple[int, int], int] = field(default_factory=dict)  # (sample, objective): the step at that time
+    told_in: dict[tuple[int, int], int] = field(
+        default_factory=dict
+    )  # (sample, objective): the step at that time
     models: FrozenModels = ()
     theta: tuple[Array | None, ...] = ()
     frozen_theta: tuple[Array | None, ...] = ()
@@ -90,12 +119,18 @@ class Study:
         self.frozen = [[] for _ in range(self.problem.m)]
 
     def run(self) -> Report:
-        design = initial_design(self.problem, self.n, generator(self.seed, StepKind.INITIAL, NO_OBJECTIVE, 0))
+        design = initial_design(
+            self.problem,
+            self.n,
+            generator(self.seed, StepKind.INITIAL, NO_OBJECTIVE, 0),
+        )
         self._plan(design, range(self.problem.m), full=True)
         while not self.finished and (job := self.floor.finish()):
             if job.state != "ready":
                 self.told_in[job.sample, job.objective] = self.step
-                self.samples.settle(job, self._evaluate(job) if job.state == "done" else None)
+                self.samples.settle(
+                    job, self._evaluate(job) if job.state == "done" else None
+                )
                 self._decide()
         return self._report()
 
@@ -117,7 +152,9 @@ class Study:
                     self._score()
 
     def _progress(self) -> Progress:
-        streams = tuple(self._stream(j) for j in self.generations) if self.step == 0 else ()
+        streams = (
+            tuple(self._stream(j) for j in self.generations) if self.step == 0 else ()
+        )
         return Progress(
             phase=self._phase(),
             n=self.n,
@@ -159,14 +196,21 @@ class Study:
     def _search(self, number: int, size: int) -> None:
         self._score()
         if self.step == 0:
-            self.frozen = [self.samples.told(j) if j in self.problem.cheap else [] for j in range(self.problem.m)]
+            self.frozen = [
+                self.samples.told(j) if j in self.problem.cheap else []
+                for j in range(self.problem.m)
+            ]
         rng = generator(self.seed, StepKind.SEARCH, NO_OBJECTIVE, number)
         snapshot = self._snapshot(number, size)
-        proposal = propose(self.problem, snapshot, self.strategy, rng, frozen=self.models)
+        proposal = propose(
+            self.problem, snapshot, self.strategy, rng, frozen=self.models
+        )
         self.models = proposal.models.frozen
         self.theta, self.frozen_theta = proposal.theta, proposal.frozen_theta
         self.step = number
-        self.finished = len(proposal.full) == 0  # there is no new point, nor will there be
+        self.finished = (
+            len(proposal.full) == 0
+        )  # there is no new point, nor will there be
         self._plan(proposal.full, range(self.problem.m), full=True)
         for j, X in enumerate(proposal.cheap):
             self._plan(X, [j], full=False)
@@ -174,8 +218,14 @@ class Study:
     def _snapshot(self, number: int, size: int) -> Snapshot:
         samples, objectives = self.samples, range(self.problem.m)
         full, complete = samples.full(), samples.complete()
-        partial = [sorted(set(full).intersection(samples.told(j)).difference(complete)) for j in objectives]
-        extra = [sorted(set(samples.told(j)).difference(full, self.frozen[j])) for j in objectives]
+        partial = [
+            sorted(set(full).intersection(samples.told(j)).difference(complete))
+            for j in objectives
+        ]
+        extra = [
+            sorted(set(samples.told(j)).difference(full, self.frozen[j]))
+            for j in objectives
+        ]
         return Snapshot(
             number,
             len(full),
@@ -193,8 +243,13 @@ class Study:
         )
 
     def _extra_steps(self, ids: list[int], j: int) -> Ints:
-        """The step that asked for each; for a stream's late value, the one in which it came."""
-        return np.array([self.samples.all[i].step or self.told_in[i, j] for i in ids], dtype=np.int64)
+        """The step that asked for each; for a stream's late value, the one in which it
+        came.
+        """
+        return np.array(
+            [self.samples.all[i].step or self.told_in[i, j] for i in ids],
+            dtype=np.int64,
+        )
 
     def _frozen(self, j: int) -> Data | None:
         return self.samples.data(self.frozen[j], j) if self.frozen[j] else None
@@ -205,14 +260,19 @@ class Study:
 
     def _score(self) -> None:
         if complete := self.samples.complete():
-            self.history.append((self.floor.now, self.score(self.samples.values(complete))))
+            self.history.append(
+                (self.floor.now, self.score(self.samples.values(complete)))
+            )
 
     def _report(self) -> Report:
         jobs = [job for sample in self.samples.all for job in sample.jobs.values()]
         return Report(
             self.floor.now,
             self.floor.busy_share(),
-            tuple(sum(job.state == "done" and job.objective == j for job in jobs) for j in range(self.problem.m)),
+            tuple(
+                sum(job.state == "done" and job.objective == j for job in jobs)
+                for j in range(self.problem.m)
+            ),
             sum(job.state == "failed" for job in jobs),
             self.step,
             self.history[-1][1] if self.history else nan,  # not one complete sample

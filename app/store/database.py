@@ -1,7 +1,8 @@
 """A database and how to work with it: `read` for queries, `write` for one transaction.
 
-SQLite: one writer thread per process and BEGIN IMMEDIATE, so that writers queue here, in order, instead of sleeping on
-the busy timeout; readers see a snapshot (WAL) and never wait. PostgreSQL: a pool; any thread writes.
+SQLite: one writer thread per process and BEGIN IMMEDIATE, so that writers queue here,
+in order, instead of sleeping on the busy timeout; readers see a snapshot (WAL) and
+never wait. PostgreSQL: a pool; any thread writes.
 """
 
 import asyncio
@@ -35,14 +36,18 @@ class Database:
     def __init__(self, url: str, *, pool_size: int = 10) -> None:
         self.url = url
         self.is_sqlite = url.startswith("sqlite")
-        self._writer: ThreadPoolExecutor | None = None  # SQLite's one thread that writes
+        self._writer: ThreadPoolExecutor | None = (
+            None  # SQLite's one thread that writes
+        )
         self._writer_thread = 0
         self._is_writing = False
         if self.is_sqlite:
             require_recent_sqlite()
             self._reading = sqlite_engine(url, pool_size=pool_size, writes=False)
             self._writing = sqlite_engine(url, pool_size=1, writes=True)
-            self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer", initializer=self._note_writer)
+            self._writer = ThreadPoolExecutor(
+                1, thread_name_prefix="sqlite-writer", initializer=self._note_writer
+            )
         else:
             self._reading = self._writing = postgresql_engine(url, pool_size)
 
@@ -58,22 +63,38 @@ class Database:
                 unlimit(connection)
             yield connection
 
-    def write(self, function: Callable[Concatenate[Connection, P], T], *arguments: P.args, **options: P.kwargs) -> T:
-        """Run a function in one transaction; when this returns, what it wrote survives a power cut."""
+    def write(
+        self,
+        function: Callable[Concatenate[Connection, P], T],
+        *arguments: P.args,
+        **options: P.kwargs,
+    ) -> T:
+        """Run a function in one transaction; when this returns, what it wrote survives
+        a power cut.
+        """
         if self._writer is None or threading.get_ident() == self._writer_thread:
             return self._transact(function, *arguments, **options)
         transact = partial(self._transact, function, *arguments, **options)
         return self._writer.submit(transact).result()
 
-    def in_writer_thread(self, function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> Awaitable[T]:
-        """For coroutines: run a function that calls `write` where it does not have to change threads for it."""
-        return asyncio.get_running_loop().run_in_executor(self._writer, partial(function, *arguments, **options))
+    def in_writer_thread(
+        self, function: Callable[P, T], *arguments: P.args, **options: P.kwargs
+    ) -> Awaitable[T]:
+        """For coroutines: run a function that calls `write` where it does not have to
+        change threads for it.
+        """
+        return asyncio.get_running_loop().run_in_executor(
+            self._writer, partial(function, *arguments, **options)
+        )
 
     def _note_writer(self) -> None:
         self._writer_thread = threading.get_ident()
 
     def _transact(
-        self, function: Callable[Concatenate[Connection, P], T], *arguments: P.args, **options: P.kwargs
+        self,
+        function: Callable[Concatenate[Connection, P], T],
+        *arguments: P.args,
+        **options: P.kwargs,
     ) -> T:
         if self._is_writing:
             raise RuntimeError("a write inside a write would wait for itself")
@@ -94,14 +115,22 @@ class Database:
             if isinstance(error, IntegrityError | DataError):
                 raise  # a fault of ours, or a race that the caller handles
             reason = str(getattr(error, "orig", error)).strip().splitlines()[0]
-            raise DatabaseUnusable(f"the database {_describe(engine.url)} cannot be used now: {reason}") from error
+            raise DatabaseUnusable(
+                f"the database {_describe(engine.url)} cannot be used now: {reason}"
+            ) from error
 
     def migrate(self, work: Callable[[Connection], T]) -> T:
-        """Like `write`, but a table may be rebuilt: SQLite would treat that as a deletion and follow every cascade."""
+        """Like `write`, but a table may be rebuilt: SQLite would treat that as a
+        deletion and follow every cascade.
+        """
         if not self.is_sqlite:
             return self.write(work)
         engine = sqlite_engine(self.url, pool_size=1, writes=True)
-        event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA foreign_keys = OFF"))
+        event.listen(
+            engine,
+            "connect",
+            lambda connection, _: connection.execute("PRAGMA foreign_keys = OFF"),
+        )
         try:
             with self._connect(engine) as connection:
                 result = work(connection)
@@ -116,8 +145,14 @@ class Database:
 
     @contextmanager
     def raw(self) -> Iterator[sqlite3.Connection]:
-        """A SQLite connection outside the pool and outside transactions, for `PRAGMA data_version`."""
-        connection = sqlite3.connect(self._reading.url.database or "", isolation_level=None, check_same_thread=False)
+        """A SQLite connection outside the pool and outside transactions, for `PRAGMA
+        data_version`.
+        """
+        connection = sqlite3.connect(
+            self._reading.url.database or "",
+            isolation_level=None,
+            check_same_thread=False,
+        )
         try:
             yield connection
         finally:
@@ -131,7 +166,9 @@ class Database:
 
 
 def open_existing(url: str) -> Database:
-    """For programs that only read: creates no file, and does not wait long for a server that cannot be reached."""
+    """For programs that only read: creates no file, and does not wait long for a server
+    that cannot be reached.
+    """
     parsed = make_url(url)
     if parsed.drivername.startswith("sqlite"):
         if not Path(parsed.database or "").is_file():  # opening it would create it

@@ -1,4 +1,6 @@
-"""Figures of all studies together, from counters and partial indexes: the same cost at any number of jobs."""
+"""Figures of all studies together, from counters and partial indexes: the same cost at
+any number of jobs.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +32,9 @@ class QueueCounts:
 
     @property
     def ready(self) -> int:
-        return max(self.created - self.leased - self.done - self.failed - self.superseded, 0)
+        return max(
+            self.created - self.leased - self.done - self.failed - self.superseded, 0
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,10 @@ def queue_counts(connection: Connection, most_studies: int) -> list[QueueCounts]
         )
         .join(studies, studies.c.id == objectives.c.study_id)
         .outerjoin(leased, leased.c.objective_id == objectives.c.id)
-        .where(studies.c.id.in_(shown.scalar_subquery()), objectives.c.same_run_as.is_(None))
+        .where(
+            studies.c.id.in_(shown.scalar_subquery()),
+            objectives.c.same_run_as.is_(None),
+        )
         .order_by(studies.c.id, objectives.c.position)
     )
     return [QueueCounts(**row) for row in connection.execute(query).mappings()]
@@ -84,7 +91,9 @@ def queue_counts(connection: Connection, most_studies: int) -> list[QueueCounts]
 
 def study_counts(connection: Connection) -> dict[tuple[str, str], int]:
     """How many studies there are by phase and state."""
-    query = select(studies.c.phase, studies.c.state, func.count()).group_by(studies.c.phase, studies.c.state)
+    query = select(studies.c.phase, studies.c.state, func.count()).group_by(
+        studies.c.phase, studies.c.state
+    )
     return {(phase, state): count for phase, state, count in connection.execute(query)}
 
 
@@ -104,12 +113,24 @@ def due_counts(connection: Connection) -> DueSteps:
 def steps_done_since(connection: Connection, at: float) -> list[ExecutedStep]:
     timings = steps.c.record["timings_s"].label("timings")
     columns: Any = (steps.c.id, steps.c.kind, steps.c.due_at, steps.c.done_at, timings)
-    rows = connection.execute(select(*columns).where(steps.c.done_at > at).order_by(steps.c.done_at))
+    rows = connection.execute(
+        select(*columns).where(steps.c.done_at > at).order_by(steps.c.done_at)
+    )
     return [ExecutedStep(*row) for row in rows]
 
 
 def count_live_workers(connection: Connection) -> int:
-    """Workers that asked recently, or hold a job: a worker that computes for hours does not ask."""
-    holding = select(attempts.c.worker_id).join(jobs, jobs.c.lease == attempts.c.lease).where(jobs.c.state == LEASED)
+    """Workers that asked recently, or hold a job: a worker that computes for hours does
+    not ask.
+    """
+    holding = (
+        select(attempts.c.worker_id)
+        .join(jobs, jobs.c.lease == attempts.c.lease)
+        .where(jobs.c.state == LEASED)
+    )
     is_alive = or_(seen_within(ALIVE_S), workers.c.id.in_(holding))
-    return int(connection.execute(select(func.count()).select_from(workers).where(is_alive)).scalar_one())
+    return int(
+        connection.execute(
+            select(func.count()).select_from(workers).where(is_alive)
+        ).scalar_one()
+    )

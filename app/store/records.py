@@ -7,7 +7,16 @@ from app.domain.samples import Evaluation, Sample
 from app.domain.steps import NO_OBJECTIVE, Step
 from app.domain.studies import Objective, Study
 from app.domain.workers import FAILURE_COUNTS, Worker
-from counterpoise.wire.codes import Ending, FailureKind, JobState, Outcome, Phase, StepKind, StepState, StudyState
+from counterpoise.wire.codes import (
+    Ending,
+    FailureKind,
+    JobState,
+    Outcome,
+    Phase,
+    StepKind,
+    StepState,
+    StudyState,
+)
 from counterpoise.wire.specification import Specification
 
 

@@ -1,10 +1,15 @@
-"""The tables. Times are seconds since 1970 in database time; x is a list in the order of the study's variables.
+"""The tables.
 
-Counters are stored, not computed: an objective's counters change in the transaction that settles a job, so progress
-costs the same at 10^3 and 10^6 jobs. Leased jobs are few (one per busy slot) and are counted by index;
-ready = created - leased - done - failed - superseded.
+Times are seconds since 1970 in database time; x is a list in the order of the study's
+variables.
 
-`sqlite_autoincrement`: without it SQLite reuses the id of a deleted last row; "job 17" must always mean the same job.
+Counters are stored, not computed: an objective's counters change in the transaction
+that settles a job, so progress costs the same at 10^3 and 10^6 jobs. Leased jobs are
+few (one per busy slot) and are counted by index; ready = created - leased - done -
+failed - superseded.
+
+`sqlite_autoincrement`: without it SQLite reuses the id of a deleted last row; "job 17"
+must always mean the same job.
 """
 
 from typing import Any
@@ -48,7 +53,10 @@ Document = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postg
 
 
 class Point(TypeDecorator[list[float]]):
-    """A list of numbers. PostgreSQL keeps 1e23 as an integer, which is another number than the float it was."""
+    """A list of numbers.
+
+    PostgreSQL keeps 1e23 as an integer, which is another number than the float it was.
+    """
 
     impl = JSON
     cache_ok = True
@@ -57,7 +65,11 @@ class Point(TypeDecorator[list[float]]):
         return Document.dialect_impl(dialect)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002
-        return None if value is None else [each if abs(each) < EXACT else float(each) for each in value]
+        return (
+            None
+            if value is None
+            else [each if abs(each) < EXACT else float(each) for each in value]
+        )
 
 
 EXACT = 2**53  # no integer variable goes so far
@@ -69,8 +81,16 @@ def _id() -> "Column[int]":
     return Column("id", Id, primary_key=True, autoincrement=True)
 
 
-def _reference(name: str, table: Table, *, key: bool = False, nullable: bool = False) -> "Column[int]":
-    return Column(name, Id, ForeignKey(table.c.id, ondelete="CASCADE"), primary_key=key, nullable=nullable)
+def _reference(
+    name: str, table: Table, *, key: bool = False, nullable: bool = False
+) -> "Column[int]":
+    return Column(
+        name,
+        Id,
+        ForeignKey(table.c.id, ondelete="CASCADE"),
+        primary_key=key,
+        nullable=nullable,
+    )
 
 
 def _count(name: str) -> "Column[int]":
@@ -87,12 +107,14 @@ studies = Table(
     Column("state", String(10), nullable=False, server_default="active"),
     Column("budget", Integer, nullable=False),
     Column("seed", BigInteger, nullable=False),
-    # Numbers all that a step can read, in commit order and without gaps; taken under this row's lock when settling.
+    # Numbers all that a step can read, in commit order and without gaps; taken under
+    # this row's lock when settling.
     Column("sequence", BigInteger, nullable=False, server_default=text("0")),
     _count("planned_full"),
     _count("settled_full"),
     _count("step"),
-    # Imported samples are data, not budget. Complete ones replace samples of the initial design.
+    # Imported samples are data, not budget. Complete ones replace samples of the
+    # initial design.
     _count("imported"),
     _count("imported_complete"),
     # Set by a stop that advises workers to cancel running jobs.
@@ -104,7 +126,9 @@ studies = Table(
     CheckConstraint("phase IN ('initial', 'search', 'finished')", name="phase"),
     CheckConstraint("state IN ('active', 'paused')", name="state"),
     CheckConstraint("planned_full <= budget", name="plan_within_budget"),
-    CheckConstraint("settled_full BETWEEN 0 AND planned_full", name="settled_within_plan"),
+    CheckConstraint(
+        "settled_full BETWEEN 0 AND planned_full", name="settled_within_plan"
+    ),
     sqlite_autoincrement=True,
 )
 
@@ -115,11 +139,13 @@ objectives = Table(
     _reference("study_id", studies),
     Column("position", Integer, nullable=False),
     Column("name", String(100), nullable=False),
-    # Set for an objective whose value comes with another objective's run: it has no jobs of its own.
+    # Set for an objective whose value comes with another objective's run: it has no
+    # jobs of its own.
     Column("same_run_as", Id, ForeignKey("objectives.id", ondelete="CASCADE")),
     Column("lease_s", Double, nullable=False),
     Column("timeout_s", Double),
-    # Evaluations of this objective that fit into one of the slowest: declared, or measured when a step became due.
+    # Evaluations of this objective that fit into one of the slowest: declared, or
+    # measured when a step became due.
     Column("ratio", Double, nullable=False, server_default=text("1")),
     # Fixed when search begins; null before.
     Column("cheap", Boolean),
@@ -130,13 +156,17 @@ objectives = Table(
     # Unsettled jobs of full samples; the stream of an initial design follows it.
     _count("open_full"),
     _count("generation"),
-    # Leases that expired; values told after that; values told after another lease's value.
+    # Leases that expired; values told after that; values told after another lease's
+    # value.
     _count("expired"),
     _count("late"),
     _count("duplicate"),
     UniqueConstraint("study_id", "position"),
     UniqueConstraint("study_id", "name"),
-    CheckConstraint("open_full >= 0 AND done + failed + superseded <= created", name="counters_add_up"),
+    CheckConstraint(
+        "open_full >= 0 AND done + failed + superseded <= created",
+        name="counters_add_up",
+    ),
     sqlite_autoincrement=True,
 )
 
@@ -146,14 +176,17 @@ steps = Table(
     _id(),
     _reference("study_id", studies),
     Column("kind", String(10), nullable=False),
-    # Position of a stream's objective, -1 for the other kinds: the identity must hold no NULL, or it is not unique.
+    # Position of a stream's objective, -1 for the other kinds: the identity must hold
+    # no NULL, or it is not unique.
     Column("objective", Integer, nullable=False, server_default=text("-1")),
     Column("number", Integer, nullable=False),
     Column("state", String(10), nullable=False, server_default="due"),
-    # The prefix of the study's sequence that the step reads, however late it is executed.
+    # The prefix of the study's sequence that the step reads, however late it is
+    # executed.
     Column("due_seq", BigInteger, nullable=False),
     Column("due_at", Double, nullable=False),
-    # What else it depends on, as it was when it became due: size, budget, ratios, cheap objectives.
+    # What else it depends on, as it was when it became due: size, budget, ratios, cheap
+    # objectives.
     Column("inputs", Document, nullable=False),
     Column("claim", String(32)),
     Column("claim_expires_at", Double),
@@ -165,8 +198,15 @@ steps = Table(
     UniqueConstraint("study_id", "kind", "objective", "number"),
     CheckConstraint("kind IN ('initial', 'stream', 'search', 'closing')", name="kind"),
     CheckConstraint("state IN ('due', 'done')", name="state"),
-    CheckConstraint("(kind = 'stream') = (objective >= 0)", name="objective_of_streams_only"),
-    Index("ix_steps_due", "due_at", postgresql_where=text("state = 'due'"), sqlite_where=text("state = 'due'")),
+    CheckConstraint(
+        "(kind = 'stream') = (objective >= 0)", name="objective_of_streams_only"
+    ),
+    Index(
+        "ix_steps_due",
+        "due_at",
+        postgresql_where=text("state = 'due'"),
+        sqlite_where=text("state = 'due'"),
+    ),
     Index("ix_steps_done_at", "done_at"),
     sqlite_autoincrement=True,
 )
@@ -178,12 +218,14 @@ samples = Table(
     _reference("study_id", studies),
     _reference("step_id", steps, nullable=True),
     Column("full", Boolean, nullable=False),
-    # Not evaluated on all outputs because of a stop: no longer part of the plan. Its values still count as data.
+    # Not evaluated on all outputs because of a stop: no longer part of the plan. Its
+    # values still count as data.
     Column("given_up", Boolean, nullable=False, server_default=false()),
     Column("x", Point, nullable=False),
     # A hash of x (`store.studies.samples.point_hash`), by which a known point is found.
     Column("point", String(16)),
-    # Imported, not proposed: the number of the study's sequence from which on steps read it.
+    # Imported, not proposed: the number of the study's sequence from which on steps
+    # read it.
     Column("imported_seq", BigInteger),
     # Outputs not settled yet; a full sample is settled when this reaches 0.
     Column("open", Integer, nullable=False),
@@ -195,8 +237,8 @@ samples = Table(
     sqlite_autoincrement=True,
 )
 
-# Append-only: values and final failures, in the order of the study's sequence. A failure may later be followed by a
-# value; a value is final.
+# Append-only: values and final failures, in the order of the study's sequence. A
+# failure may later be followed by a value; a value is final.
 sample_values = Table(
     "sample_values",
     metadata,
@@ -209,7 +251,9 @@ sample_values = Table(
     Column("duration_s", Double),
     Column("at", Double, nullable=False),
     CheckConstraint("(value IS NULL) <> (failure IS NULL)", name="value_or_failure"),
-    CheckConstraint("failure IN ('infeasible', 'error', 'infrastructure', 'lost')", name="failure"),
+    CheckConstraint(
+        "failure IN ('infeasible', 'error', 'infrastructure', 'lost')", name="failure"
+    ),
     Index("ix_sample_values_sample_id_objective_id", "sample_id", "objective_id"),
     Index("ix_sample_values_objective_id_seq", "objective_id", "seq"),
     Index(
@@ -247,9 +291,11 @@ workers = Table(
     sqlite_autoincrement=True,
 )
 
-# Literals, not parameters: a plan prepared for any parameter cannot use an index for one state.
+# Literals, not parameters: a plan prepared for any parameter cannot use an index for
+# one state.
 READY, LEASED, FAILED = (
-    literal_column(f"'{state}'", String) for state in (JobState.READY, JobState.LEASED, JobState.FAILED)
+    literal_column(f"'{state}'", String)
+    for state in (JobState.READY, JobState.LEASED, JobState.FAILED)
 )
 _READY = "state = 'ready' AND ready_at IS NULL"
 _BACKING_OFF = "state = 'ready' AND ready_at IS NOT NULL"
@@ -263,10 +309,12 @@ jobs = Table(
     _reference("objective_id", objectives),
     _reference("sample_id", samples),
     Column("cheap_only", Boolean, nullable=False),
-    # The search step that proposed it, 0 in the initial phase: a cheap-only job of an older step is superseded.
+    # The search step that proposed it, 0 in the initial phase: a cheap-only job of an
+    # older step is superseded.
     _count("step"),
     Column("state", String(10), nullable=False, server_default="ready"),
-    # Set while a returned job backs off, and cleared afterwards, so that the head of the queue is always available.
+    # Set while a returned job backs off, and cleared afterwards, so that the head of
+    # the queue is always available.
     Column("ready_at", Double),
     Column("lease", String(32)),
     Column("leased_at", Double),
@@ -275,21 +323,49 @@ jobs = Table(
     _count("errors"),
     _count("losses"),
     UniqueConstraint("sample_id", "objective_id"),
-    CheckConstraint("state IN ('ready', 'leased', 'done', 'failed', 'superseded')", name="state"),
-    CheckConstraint("(state = 'leased') = (lease IS NOT NULL)", name="leased_has_lease"),
-    CheckConstraint("(lease IS NULL) = (expires_at IS NULL)", name="lease_has_deadline"),
+    CheckConstraint(
+        "state IN ('ready', 'leased', 'done', 'failed', 'superseded')", name="state"
+    ),
+    CheckConstraint(
+        "(state = 'leased') = (lease IS NOT NULL)", name="leased_has_lease"
+    ),
+    CheckConstraint(
+        "(lease IS NULL) = (expires_at IS NULL)", name="lease_has_deadline"
+    ),
     # A queue's head, in the order of leasing: full before cheap-only, then oldest.
-    Index("ix_jobs_head", "objective_id", "cheap_only", "id", postgresql_where=text(_READY), sqlite_where=text(_READY)),
-    Index("ix_jobs_backoff", "ready_at", postgresql_where=text(_BACKING_OFF), sqlite_where=text(_BACKING_OFF)),
-    Index("ix_jobs_expiry", "expires_at", postgresql_where=text(_LEASED), sqlite_where=text(_LEASED)),
-    Index("ix_jobs_leased", "objective_id", postgresql_where=text(_LEASED), sqlite_where=text(_LEASED)),
+    Index(
+        "ix_jobs_head",
+        "objective_id",
+        "cheap_only",
+        "id",
+        postgresql_where=text(_READY),
+        sqlite_where=text(_READY),
+    ),
+    Index(
+        "ix_jobs_backoff",
+        "ready_at",
+        postgresql_where=text(_BACKING_OFF),
+        sqlite_where=text(_BACKING_OFF),
+    ),
+    Index(
+        "ix_jobs_expiry",
+        "expires_at",
+        postgresql_where=text(_LEASED),
+        sqlite_where=text(_LEASED),
+    ),
+    Index(
+        "ix_jobs_leased",
+        "objective_id",
+        postgresql_where=text(_LEASED),
+        sqlite_where=text(_LEASED),
+    ),
     Index("ix_jobs_study_id_id", "study_id", "id"),
     sqlite_autoincrement=True,
 )
 
 UNSETTLED = jobs.c.state.in_((JobState.READY, JobState.LEASED))
-# The order of jobs where few are searched for. By the plain id SQLite would rather read all jobs, which come in that
-# order, than sort the few that another index finds.
+# The order of jobs where few are searched for. By the plain id SQLite would rather read
+# all jobs, which come in that order, than sort the few that another index finds.
 BY_NUMBER = jobs.c.id + literal_column("0")
 
 attempts = Table(
@@ -325,14 +401,16 @@ events = Table(
     Column("body", Document, nullable=False),
 )
 
-# The order of the events of all studies: the numbers above `since`, up to `until`, are those of one study up to `seq`.
-# Written by the first reader, so that settling never waits for another study.
+# The order of the events of all studies: the numbers above `since`, up to `until`, are
+# those of one study up to `seq`. Written by the first reader, so that settling never
+# waits for another study.
 feed = Table(
     "feed",
     metadata,
     Column("until", BigInteger, primary_key=True, autoincrement=False),
     Column("since", BigInteger, nullable=False),
-    # No foreign key: the last entry of a study reports its deletion. Then `seq` is null.
+    # No foreign key: the last entry of a study reports its deletion. Then `seq` is
+    # null.
     Column("study_id", Id, nullable=False),
     Column("study", String(100), nullable=False),
     Column("seq", BigInteger),
@@ -341,7 +419,8 @@ feed = Table(
     Index("ix_feed_study_id_seq", "study_id", "seq"),
 )
 
-# One row: when an API server was last up. A gap is an outage, during which workers could send no heartbeats.
+# One row: when an API server was last up. A gap is an outage, during which workers
+# could send no heartbeats.
 server_uptime = Table(
     "pulse",
     metadata,
@@ -353,12 +432,14 @@ server_uptime = Table(
     CheckConstraint("id = 1", name="one_row"),
 )
 
-# Leases past their deadline that are kept because of an outage, and how long servers had been up when a planner first
-# saw that. A row holds for one deadline: a heartbeat moves the deadline, and the row is deleted.
+# Leases past their deadline that are kept because of an outage, and how long servers
+# had been up when a planner first saw that. A row holds for one deadline: a heartbeat
+# moves the deadline, and the row is deleted.
 kept_leases = Table(
     "kept_leases",
     metadata,
-    # No foreign key: writing one would lock the job, and planners must not wait for workers.
+    # No foreign key: writing one would lock the job, and planners must not wait for
+    # workers.
     Column("job_id", Id, primary_key=True, autoincrement=False),
     Column("expires_at", Double, primary_key=True),
     Column("served_s", Double, nullable=False),

@@ -16,8 +16,13 @@ from app.store.database import Database
 from app.store.tables import metadata
 
 _HERE = Path(__file__).parent
-# An installed wheel has the migrations beside this file; in a checkout they are the top-level folder.
-MIGRATIONS = _HERE / "migrations" if (_HERE / "migrations").is_dir() else _HERE.parents[1] / "alembic"
+# An installed wheel has the migrations beside this file; in a checkout they are the
+# top-level folder.
+MIGRATIONS = (
+    _HERE / "migrations"
+    if (_HERE / "migrations").is_dir()
+    else _HERE.parents[1] / "alembic"
+)
 _UPGRADE_LOCK = 0x434F554E  # an arbitrary number, the same in every process
 
 
@@ -41,14 +46,18 @@ def revision(database: Database) -> str | None:
 
 
 def upgrade(database: Database) -> tuple[str | None, str]:
-    """Upgrade to head in one transaction. Of several processes that start at once, one upgrades.
+    """Upgrade to head in one transaction.
+
+    Of several processes that start at once, one upgrades.
 
     Returns the schema before and after.
     """
 
     def work(connection: Connection) -> tuple[str | None, str]:
         if not database.is_sqlite:  # BEGIN IMMEDIATE is SQLite's lock
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _UPGRADE_LOCK})
+            connection.execute(
+                text("SELECT pg_advisory_xact_lock(:key)"), {"key": _UPGRADE_LOCK}
+            )
         before = MigrationContext.configure(connection).get_current_revision()
         _refuse_newer(before)
         command.upgrade(migration_config(connection), "head")
@@ -59,7 +68,10 @@ def upgrade(database: Database) -> tuple[str | None, str]:
 
 
 def _refuse_newer(current: str | None) -> None:
-    known = {script.revision for script in ScriptDirectory.from_config(migration_config()).walk_revisions()}
+    known = {
+        script.revision
+        for script in ScriptDirectory.from_config(migration_config()).walk_revisions()
+    }
     if current is not None and current not in known:
         raise DatabaseBehind(
             f"the database is at schema {current}, which this version ({head()}) does not know:"
@@ -79,5 +91,7 @@ def require_head(database: Database) -> None:
 def drift(database: Database) -> list[object]:
     """Differences between the database and the tables in the code."""
     with database.read() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "compare_server_default": True}
+        )
         return list(compare_metadata(context, metadata))

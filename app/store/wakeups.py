@@ -1,6 +1,7 @@
 """Wake-ups: notice within a moment that another process made jobs ready or a step due.
 
-PostgreSQL notifies listeners; SQLite has a counter that changes with every commit of another connection.
+PostgreSQL notifies listeners; SQLite has a counter that changes with every commit of
+another connection.
 """
 
 import sqlite3
@@ -18,13 +19,18 @@ RECONNECT_S = 1.0
 
 
 def notify(connection: Connection) -> None:
-    """Notify listeners when this transaction commits. Not for every tell: for new jobs and due steps."""
+    """Notify listeners when this transaction commits.
+
+    Not for every tell: for new jobs and due steps.
+    """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_notify(:channel, '')"), {"channel": CHANNEL})
 
 
 def watch(database: Database, wake: Callable[[], None], stop: threading.Event) -> None:
-    """Call `wake` whenever something may have changed, until `stop`; runs in a thread of its own."""
+    """Call `wake` whenever something may have changed, until `stop`; runs in a thread
+    of its own.
+    """
     follow = _follow_sqlite if database.is_sqlite else _follow_postgresql
     while not stop.is_set():
         try:
@@ -34,7 +40,9 @@ def watch(database: Database, wake: Callable[[], None], stop: threading.Event) -
             stop.wait(RECONNECT_S)
 
 
-def _follow_sqlite(database: Database, wake: Callable[[], None], stop: threading.Event) -> None:
+def _follow_sqlite(
+    database: Database, wake: Callable[[], None], stop: threading.Event
+) -> None:
     with database.raw() as connection:
         seen = None
         while not stop.wait(POLL_S):
@@ -44,8 +52,12 @@ def _follow_sqlite(database: Database, wake: Callable[[], None], stop: threading
                 wake()
 
 
-def _follow_postgresql(database: Database, wake: Callable[[], None], stop: threading.Event) -> None:
-    with psycopg.connect(database.url.replace("+psycopg", ""), autocommit=True) as connection:
+def _follow_postgresql(
+    database: Database, wake: Callable[[], None], stop: threading.Event
+) -> None:
+    with psycopg.connect(
+        database.url.replace("+psycopg", ""), autocommit=True
+    ) as connection:
         connection.execute(f"LISTEN {CHANNEL}")
         wake()
         while not stop.is_set():

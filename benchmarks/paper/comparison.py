@@ -1,4 +1,6 @@
-"""The same study twice in virtual time: asynchronously, and with everybody waiting for the slowest objective."""
+"""The same study twice in virtual time: asynchronously, and with everybody waiting for
+the slowest objective.
+"""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -31,12 +33,16 @@ def compare(
     strategy, reports = choose("sbp-bo", settings), {}
     with threadpool_limits(limits=1):
         for mode, wait in MODES.items():
-            reports[mode] = simulate(instance, pools, strategy, seed, wait=wait, n=n, budget=budget)
+            reports[mode] = simulate(
+                instance, pools, strategy, seed, wait=wait, n=n, budget=budget
+            )
             advance()
     return reports
 
 
-def as_json(instance: Instance, pools: tuple[Pool, ...], seed: int, reports: dict[str, Report]) -> list[dict[str, Any]]:
+def as_json(
+    instance: Instance, pools: tuple[Pool, ...], seed: int, reports: dict[str, Report]
+) -> list[dict[str, Any]]:
     """One object per mode; a pool's idle share is what its busy share leaves."""
     return [
         {
@@ -50,10 +56,19 @@ def as_json(instance: Instance, pools: tuple[Pool, ...], seed: int, reports: dic
             "failed_jobs": report.failed,
             "pools": [
                 asdict(pool)
-                | {"ratio": 1.0 if MODES[mode] else ratio, "busy": busy, "idle": 1.0 - busy, "evaluations": count}
-                for pool, ratio, busy, count in zip(pools, ratios(pools), report.busy, report.evaluations, strict=True)
+                | {
+                    "ratio": 1.0 if MODES[mode] else ratio,
+                    "busy": busy,
+                    "idle": 1.0 - busy,
+                    "evaluations": count,
+                }
+                for pool, ratio, busy, count in zip(
+                    pools, ratios(pools), report.busy, report.evaluations, strict=True
+                )
             ],
-            "reached_waiting_igd_plus_at": reached(report, reports["everybody waits"].score),
+            "reached_waiting_igd_plus_at": reached(
+                report, reports["everybody waits"].score
+            ),
         }
         for mode, report in reports.items()
     ]
@@ -61,8 +76,19 @@ def as_json(instance: Instance, pools: tuple[Pool, ...], seed: int, reports: dic
 
 def table(rows: list[dict[str, Any]]) -> Table:
     first = rows[0]
-    shown = Table(title=f"{first['problem']}, m = {first['m']}, seed {first['seed']}: virtual time")
-    for column in ("mode", "objective", "latency", "workers", "r", "evaluations", "busy", "idle"):
+    shown = Table(
+        title=f"{first['problem']}, m = {first['m']}, seed {first['seed']}: virtual time"
+    )
+    for column in (
+        "mode",
+        "objective",
+        "latency",
+        "workers",
+        "r",
+        "evaluations",
+        "busy",
+        "idle",
+    ):
         shown.add_column(column, justify="left" if column == "mode" else "right")
     for row in rows:
         for i, pool in enumerate(row["pools"]):
@@ -82,7 +108,10 @@ def table(rows: list[dict[str, Any]]) -> Table:
 
 def summary(rows: list[dict[str, Any]]) -> str:
     asynchronous, waiting = rows
-    lines = [f"{row['mode']}: makespan {row['makespan']:.1f}, {_score(row['igd_plus'])}" for row in rows]
+    lines = [
+        f"{row['mode']}: makespan {row['makespan']:.1f}, {_score(row['igd_plus'])}"
+        for row in rows
+    ]
     reached = asynchronous["reached_waiting_igd_plus_at"]
     if waiting["igd_plus"] is None:
         return "\n".join(lines)
@@ -90,7 +119,9 @@ def summary(rows: list[dict[str, Any]]) -> str:
         lines.append("the asynchronous study did not reach the IGD+ of the waiting one")
     else:
         share = reached / waiting["makespan"]
-        lines.append(f"the asynchronous study had that IGD+ after {reached:.1f}: {share:.0%} of the other's time")
+        lines.append(
+            f"the asynchronous study had that IGD+ after {reached:.1f}: {share:.0%} of the other's time"
+        )
     return "\n".join(lines)
 
 

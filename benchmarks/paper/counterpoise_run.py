@@ -1,7 +1,9 @@
-"""One run of the strategy `counterpoise` in the paper's protocol, with the paper's number of evaluations per objective.
+"""One run of the strategy `counterpoise` in the paper's protocol, with the paper's
+number of evaluations per objective.
 
-The initial phase evaluates the design on all objectives and (r_j - 1) n common points on cheap objective j. A step
-evaluates what promoted samples lack, and r_j u cheap values in all.
+The initial phase evaluates the design on all objectives and (r_j - 1) n common points
+on cheap objective j. A step evaluates what promoted samples lack, and r_j u cheap
+values in all.
 """
 
 from dataclasses import replace
@@ -17,7 +19,10 @@ from app.optimizer.samples import Samples, join
 from app.optimizer.search.design import initial_design
 from app.optimizer.snapshot import Data, Forecasts, Snapshot
 from app.optimizer.strategies.counterpoise.cheap_points import initial_points
-from app.optimizer.strategies.counterpoise.settings import DEFAULTS, CounterpoiseSettings
+from app.optimizer.strategies.counterpoise.settings import (
+    DEFAULTS,
+    CounterpoiseSettings,
+)
 from app.optimizer.strategies.counterpoise.step import propose_by_promotion
 from benchmarks.paper.evaluations import Evaluations
 from benchmarks.problems.catalogue import Instance
@@ -28,7 +33,11 @@ BATCH = 3  # u
 
 
 def optimise_by_promotion(
-    instance: Instance, rc: int, seed: int, budget: int = 300, settings: CounterpoiseSettings = DEFAULTS
+    instance: Instance,
+    rc: int,
+    seed: int,
+    budget: int = 300,
+    settings: CounterpoiseSettings = DEFAULTS,
 ) -> tuple[Array, list[float]]:
     """All values of full samples (budget, m), and the CPU time of every step."""
     declared = instance.declare((*[float(rc)] * (instance.m - 1), 1.0))
@@ -42,22 +51,32 @@ def optimise_by_promotion(
         seconds.append(process_time() - before)
         snapshot = tell(evaluations, snapshot, proposal)
     if not evaluations.are_used_up():
-        raise ValueError(f"{evaluations.counts.tolist()} evaluations; {evaluations.allowed.tolist()} were to be made")
+        raise ValueError(
+            f"{evaluations.counts.tolist()} evaluations; {evaluations.allowed.tolist()} were to be made"
+        )
     return snapshot.F, seconds
 
 
-def begin(declared: Problem, evaluations: Evaluations, n: int, seed: int, budget: int) -> Snapshot:
+def begin(
+    declared: Problem, evaluations: Evaluations, n: int, seed: int, budget: int
+) -> Snapshot:
     """The snapshot after the initial phase."""
     X = initial_design(declared, n, generator(seed, StepKind.INITIAL, NO_OBJECTIVE, 0))
-    points = initial_points(declared, len(X), X, generator(seed, StepKind.STREAM, NO_OBJECTIVE, 0))
+    points = initial_points(
+        declared, len(X), X, generator(seed, StepKind.STREAM, NO_OBJECTIVE, 0)
+    )
     F = evaluations.all(X)
     pool = evaluate_cheap(evaluations, points, step=0)
     batch = min(BATCH, budget - len(X))
     return with_cheap_values(Snapshot(1, len(X), budget, batch, X, F, pool=pool), pool)
 
 
-def evaluate_cheap(evaluations: Evaluations, points: tuple[Array, ...], step: int) -> Samples:
-    """Cheap-only samples; each objective has the first of the points that the longest list has."""
+def evaluate_cheap(
+    evaluations: Evaluations, points: tuple[Array, ...], step: int
+) -> Samples:
+    """Cheap-only samples; each objective has the first of the points that the longest
+    list has.
+    """
     m = len(points)
     X = max(points, key=len)  # (N, d)
     F, known = np.zeros((len(X), m)), np.zeros((len(X), m), dtype=np.bool_)
@@ -107,8 +126,12 @@ def complete(evaluations: Evaluations, samples: Samples) -> Array:
     return F
 
 
-def forecasts(snapshot: Snapshot, proposal: Proposal, told: Array) -> tuple[Forecasts, ...]:
-    """The record of the two models of each expensive objective, with the newest full samples."""
+def forecasts(
+    snapshot: Snapshot, proposal: Proposal, told: Array
+) -> tuple[Forecasts, ...]:
+    """The record of the two models of each expensive objective, with the newest full
+    samples.
+    """
     reports = proposal.diagnostics.full_samples
     records = []
     for i, record in enumerate(snapshot.forecasts):

@@ -1,4 +1,6 @@
-"""Evaluations of a benchmark problem, counted per objective, so that strategies are compared at equal cost."""
+"""Evaluations of a benchmark problem, counted per objective, so that strategies are
+compared at equal cost.
+"""
 
 from collections.abc import Sequence
 
@@ -12,11 +14,15 @@ Array = NDArray[np.float64]
 
 
 class Evaluations:
-    """r_j * FE_max evaluations of objective j are allowed: r_j for each full sample, as in [SBP-BO]."""
+    """r_j * FE_max evaluations of objective j are allowed: r_j for each full sample, as
+    in [SBP-BO].
+    """
 
     def __init__(self, instance: Instance, declared: Problem, budget: int) -> None:
         self.instance = instance
-        self.allowed = np.array([int(ratio) * budget for ratio in declared.ratios])  # (m,)
+        self.allowed = np.array(
+            [int(ratio) * budget for ratio in declared.ratios]
+        )  # (m,)
         self.counts = np.zeros(instance.m, dtype=np.int64)
 
     def all(self, X: Array) -> Array:
@@ -28,7 +34,9 @@ class Evaluations:
         chosen = list(objectives)
         self.counts[chosen] += len(X)
         if (self.counts > self.allowed).any():
-            raise ValueError(f"{self.counts.tolist()} evaluations of the objectives; {self.allowed.tolist()} allowed")
+            raise ValueError(
+                f"{self.counts.tolist()} evaluations of the objectives; {self.allowed.tolist()} allowed"
+            )
         return self.instance.evaluate(X)[:, chosen]
 
     def are_used_up(self) -> bool:

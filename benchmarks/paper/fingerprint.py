@@ -6,7 +6,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PROTOCOL = ("protocol.py", "evaluations.py", "counterpoise_run.py")
-SOURCES = ("app/optimizer", "benchmarks/problems", *(f"benchmarks/paper/{name}" for name in PROTOCOL))
+SOURCES = (
+    "app/optimizer",
+    "benchmarks/problems",
+    *(f"benchmarks/paper/{name}" for name in PROTOCOL),
+)
 
 
 def fingerprint(root: Path = ROOT) -> str:
@@ -29,6 +33,9 @@ def _files(root: Path) -> list[Path]:
 def _without_docstrings(source: str) -> str:
     tree = ast.parse(source)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+        if (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+            and ast.get_docstring(node) is not None
+        ):
             node.body = node.body[1:]
     return ast.dump(tree)

@@ -1,6 +1,8 @@
-"""One run in the paper's protocol, looked into: what the models said of the final populations, and what was true.
+"""One run in the paper's protocol, looked into: what the models said of the final
+populations, and what was true.
 
-mu, v predicted means and variances of a final population · F its true values · a range is that of the observed D^t
+mu, v predicted means and variances of a final population · F its true values · a range
+is that of the observed D^t
 """
 
 from collections import Counter
@@ -25,18 +27,31 @@ from counterpoise.wire.codes import StepKind
 Row = dict[str, Any]
 
 
-def look(spec: Spec, every: int = 10, progress: Callable[[int], None] = lambda _: None) -> list[Row]:
-    """The same steps as `protocol.run` takes; a row for the first, for every so many, and for the last."""
-    instance, strategy = problem(spec.problem, spec.m), choose(spec.strategy, spec.settings)
+def look(
+    spec: Spec, every: int = 10, progress: Callable[[int], None] = lambda _: None
+) -> list[Row]:
+    """The same steps as `protocol.run` takes; a row for the first, for every so many,
+    and for the last.
+    """
+    instance, strategy = (
+        problem(spec.problem, spec.m),
+        choose(spec.strategy, spec.settings),
+    )
     declared, snapshot = begin(instance, spec.rc, spec.seed, spec.budget)
     truth = truths(instance, declared)
     frozen: FrozenModels = ()
     rows = []
     while len(snapshot.X) < spec.budget:
         rng = generator(spec.seed, StepKind.SEARCH, NO_OBJECTIVE, snapshot.step)
-        proposal = propose(declared, snapshot, strategy, rng, truth=truth, frozen=frozen)
+        proposal = propose(
+            declared, snapshot, strategy, rng, truth=truth, frozen=frozen
+        )
         after = tell(instance, snapshot, proposal)
-        if snapshot.step == 1 or snapshot.step % every == 0 or len(after.X) == spec.budget:
+        if (
+            snapshot.step == 1
+            or snapshot.step % every == 0
+            or len(after.X) == spec.budget
+        ):
             rows.append(_seen(instance, snapshot, proposal, after))
         frozen = proposal.models.frozen
         progress(len(after.X) - len(snapshot.X))
@@ -44,7 +59,9 @@ def look(spec: Spec, every: int = 10, progress: Callable[[int], None] = lambda _
     return rows
 
 
-def _seen(instance: Instance, snapshot: Snapshot, proposal: Proposal, after: Snapshot) -> Row:
+def _seen(
+    instance: Instance, snapshot: Snapshot, proposal: Proposal, after: Snapshot
+) -> Row:
     models, X = proposal.models, proposal.population
     mu, v = models.means_and_variances(X)  # (N, m), (N, m)
     F = instance.evaluate(X)  # (N, m)
@@ -62,11 +79,18 @@ def _seen(instance: Instance, snapshot: Snapshot, proposal: Proposal, after: Sna
         "sbp": diagnostics.sbp,
         "skill": [report and report.skill for report in reports],
         "calibration": [report and report.calibration for report in reports],
-        # Of the final population, as calibration is of the data: how many true values lie within 2 deviations.
+        # Of the final population, as calibration is of the data: how many true values
+        # lie within 2 deviations.
         "within": (np.abs(F - mu) <= 2.0 * np.sqrt(v)).mean(axis=0).tolist(),
         "error": _errors(mu - F, spread),
-        "model_error": [_member(each.model, X, F[:, i], spread[i]) for i, each in enumerate(models.surrogates)],
-        "frozen_error": [_member(each.frozen, X, F[:, i], spread[i]) for i, each in enumerate(models.surrogates)],
+        "model_error": [
+            _member(each.model, X, F[:, i], spread[i])
+            for i, each in enumerate(models.surrogates)
+        ],
+        "frozen_error": [
+            _member(each.frozen, X, F[:, i], spread[i])
+            for i, each in enumerate(models.surrogates)
+        ],
         "predicted_sum": float(np.median(mu.sum(axis=1))),
         "true_sum": float(np.median(F.sum(axis=1))),
         "told_sum": np.sort(after.F[len(snapshot.F) :].sum(axis=1)).tolist(),
@@ -81,7 +105,11 @@ def _errors(residuals: Floats, spread: Floats) -> list[float]:
 
 
 def _member(member: Any, X: Floats, f: Floats, spread: float) -> float | None:
-    return None if member is None else float(np.sqrt(np.mean((member.mean(X) - f) ** 2)) / spread)
+    return (
+        None
+        if member is None
+        else float(np.sqrt(np.mean((member.mean(X) - f) ** 2)) / spread)
+    )
 
 
 def table(rows: Iterable[Row]) -> Table:
@@ -91,14 +119,46 @@ def table(rows: Iterable[Row]) -> Table:
         " ranges of the data, means over objectives: of the model, of the frozen one, of both; sums: of all objectives,"
         " medians"
     )
-    columns = ("step", "FE", "IGD+", "points", "alpha", "Q2", "in 2 sd", "population in 2 sd")
-    for column in (*columns, "error model", "frozen", "both", "sum predicted", "true", "lowest told"):
+    columns = (
+        "step",
+        "FE",
+        "IGD+",
+        "points",
+        "alpha",
+        "Q2",
+        "in 2 sd",
+        "population in 2 sd",
+    )
+    for column in (
+        *columns,
+        "error model",
+        "frozen",
+        "both",
+        "sum predicted",
+        "true",
+        "lowest told",
+    ):
         shown.add_column(column, justify="right")
     for row in rows:
         shown.add_row(
-            *(str(row["step"]), str(row["full"]), f"{row['igd_plus']:.4g}", str(row["population"])),
+            *(
+                str(row["step"]),
+                str(row["full"]),
+                f"{row['igd_plus']:.4g}",
+                str(row["population"]),
+            ),
             f"{row['alpha']:.2f}",
-            *(_mean(row[key]) for key in ("skill", "calibration", "within", "model_error", "frozen_error", "error")),
+            *(
+                _mean(row[key])
+                for key in (
+                    "skill",
+                    "calibration",
+                    "within",
+                    "model_error",
+                    "frozen_error",
+                    "error",
+                )
+            ),
             *(f"{row[key]:.4g}" for key in ("predicted_sum", "true_sum", "lowest_sum")),
         )
     return shown

@@ -1,11 +1,14 @@
-"""How far models are from the truth where the search goes: today's ensemble beside the models chosen by evidence.
+"""How far models are from the truth where the search goes: today's ensemble beside the
+models chosen by evidence.
 
-Runs of `sbp-bo` in the paper's protocol are stopped at some steps. At each, both kinds of model predict points near the
-nondominated set, whose true values are known. Models by evidence follow the run for a few steps before each moment, so
-that warm starts and challengers have their effect.
+Runs of `sbp-bo` in the paper's protocol are stopped at some steps. At each, both kinds
+of model predict points near the nondominated set, whose true values are known. Models
+by evidence follow the run for a few steps before each moment, so that warm starts and
+challengers have their effect.
 
-nrmse: root mean square error over the standard deviation of the true values · nlpd: negative log predictive density of
-values in those deviations · within: share of true values within 2 predicted standard deviations
+nrmse: root mean square error over the standard deviation of the true values · nlpd:
+negative log predictive density of values in those deviations · within: share of true
+values within 2 predicted standard deviations
 
 Example: python -m benchmarks.paper.model_error --problem dtlz2 --seed 100
 """
@@ -24,7 +27,11 @@ from threadpoolctl import threadpool_limits
 
 from app.optimizer.arrays import Floats
 from app.optimizer.models.evidence.leave_one_out import log_normal
-from app.optimizer.models.evidence.structure_choice import Candidate, Choice, choose_model
+from app.optimizer.models.evidence.structure_choice import (
+    Candidate,
+    Choice,
+    choose_model,
+)
 from app.optimizer.models.evidence.training_rows import Told
 from app.optimizer.models.fit_models import FrozenModels, Models
 from app.optimizer.problem import Problem
@@ -46,7 +53,9 @@ Row = dict[str, object]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moment:
-    """What the models of one step can see, today's models, and points near its nondominated set."""
+    """What the models of one step can see, today's models, and points near its
+    nondominated set.
+    """
 
     snapshot: Snapshot
     today: Models
@@ -54,7 +63,9 @@ class Moment:
     F: Floats  # (N, m), the truth
 
 
-def follow(instance: Instance, strategy: Strategy, seed: int, rc: int, steps: Iterable[int]) -> Iterator[Moment]:
+def follow(
+    instance: Instance, strategy: Strategy, seed: int, rc: int, steps: Iterable[int]
+) -> Iterator[Moment]:
     """The given steps of one run."""
     wanted = set(steps)
     declared, snapshot = begin(instance, rc, seed)
@@ -64,19 +75,25 @@ def follow(instance: Instance, strategy: Strategy, seed: int, rc: int, steps: It
         proposal = propose(declared, snapshot, strategy, rng, frozen=frozen)
         frozen = proposal.models.frozen
         if snapshot.step in wanted:
-            X = near_front(declared, snapshot, np.random.default_rng([seed, snapshot.step]))
+            X = near_front(
+                declared, snapshot, np.random.default_rng([seed, snapshot.step])
+            )
             yield Moment(snapshot, proposal.models, X, instance.evaluate(X))
         snapshot = tell(instance, snapshot, proposal)
 
 
-def near_front(declared: Problem, snapshot: Snapshot, rng: np.random.Generator) -> Floats:
+def near_front(
+    declared: Problem, snapshot: Snapshot, rng: np.random.Generator
+) -> Floats:
     """Children of nondominated samples, by the search's own operators."""
     parents = snapshot.X[is_nondominated(snapshot.F)]
     pool = parents[rng.integers(len(parents), size=POINTS)]
     return breed(declared.variables, pool[: POINTS // 2], pool[POINTS // 2 :], rng)
 
 
-def measure(instance: Instance, strategy: Strategy, seed: int, rc: int, moments: Sequence[int]) -> Iterator[Row]:
+def measure(
+    instance: Instance, strategy: Strategy, seed: int, rc: int, moments: Sequence[int]
+) -> Iterator[Row]:
     """Rows of one run: for every moment, objective and kind of model."""
     choices: list[Choice | None] = [None] * instance.m
     for moment in follow(instance, strategy, seed, rc, _with_lead(moments)):
@@ -86,14 +103,28 @@ def measure(instance: Instance, strategy: Strategy, seed: int, rc: int, moments:
         seconds = process_time() - before
         if step not in moments:
             continue
-        where: Row = {"problem": instance.name, "m": instance.m, "seed": seed, "step": step}
+        where: Row = {
+            "problem": instance.name,
+            "m": instance.m,
+            "seed": seed,
+            "step": step,
+        }
         mean, variance = moment.today.means_and_variances(moment.X)  # (N, m) each
         for i, candidate in enumerate(candidates):
             today = errors(moment.F[:, i], mean[:, i], variance[:, i])
             yield where | {"objective": i, "models": "today"} | today
             mu, std = candidate.posterior.mean_and_std(moment.X)
-            chosen: Row = {"structure": candidate.structure.value, "stream": candidate.stream, "cpu_s": seconds}
-            yield where | {"objective": i, "models": "evidence"} | errors(moment.F[:, i], mu, std**2) | chosen
+            chosen: Row = {
+                "structure": candidate.structure.value,
+                "stream": candidate.stream,
+                "cpu_s": seconds,
+            }
+            yield (
+                where
+                | {"objective": i, "models": "evidence"}
+                | errors(moment.F[:, i], mu, std**2)
+                | chosen
+            )
 
 
 def errors(truth: Floats, mean: Floats, variance: Floats) -> Row:
@@ -110,13 +141,22 @@ def errors(truth: Floats, mean: Floats, variance: Floats) -> Row:
 def told(snapshot: Snapshot, i: int) -> Told:
     """All values of objective i at this step."""
     stream = snapshot.frozen[i] or Data(snapshot.X[:0], snapshot.F[:0, i])
-    return Told(Data(snapshot.X, snapshot.F[:, i]), snapshot.extra[i], snapshot.extra_steps[i], stream)
+    return Told(
+        Data(snapshot.X, snapshot.F[:, i]),
+        snapshot.extra[i],
+        snapshot.extra_steps[i],
+        stream,
+    )
 
 
-def _by_evidence(moment: Moment, i: int, choices: list[Choice | None], seed: int) -> Candidate:
+def _by_evidence(
+    moment: Moment, i: int, choices: list[Choice | None], seed: int
+) -> Candidate:
     step = moment.snapshot.step
     rng = np.random.default_rng([seed, step, i])
-    candidate, choices[i] = choose_model(told(moment.snapshot, i), choices[i], step + i, rng)
+    candidate, choices[i] = choose_model(
+        told(moment.snapshot, i), choices[i], step + i, rng
+    )
     return candidate
 
 
@@ -128,12 +168,19 @@ def _with_lead(moments: Sequence[int]) -> set[int]:
 
 
 def summary(rows: Sequence[Row]) -> list[Row]:
-    """Means over all rows of each kind of model; of nrmse also the geometric mean and the median."""
+    """Means over all rows of each kind of model; of nrmse also the geometric mean and
+    the median.
+    """
     result = []
     for kind in ("today", "evidence"):
         mine = [row for row in rows if row["models"] == kind]
         nrmse = [float(str(row["nrmse"])) for row in mine]
-        total: Row = {"models": kind, "rows": len(mine), "nrmse_mean": fmean(nrmse), "nrmse_median": median(nrmse)}
+        total: Row = {
+            "models": kind,
+            "rows": len(mine),
+            "nrmse_mean": fmean(nrmse),
+            "nrmse_median": median(nrmse),
+        }
         total["nrmse_geometric"] = float(np.exp(np.mean(np.log(nrmse))))
         for name in ("nlpd", "within"):
             total[name] = fmean(float(str(row[name])) for row in mine)
@@ -142,8 +189,12 @@ def summary(rows: Sequence[Row]) -> list[Row]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Errors of models near the nondominated set, as JSON lines.")
-    parser.add_argument("--problem", action="append", choices=NAMES, help="all unless given")
+    parser = argparse.ArgumentParser(
+        description="Errors of models near the nondominated set, as JSON lines."
+    )
+    parser.add_argument(
+        "--problem", action="append", choices=NAMES, help="all unless given"
+    )
     parser.add_argument("--m", type=int, default=3)
     parser.add_argument("--rc", type=int, default=5)
     parser.add_argument("--seed", type=int, action="append", help="100 unless given")
@@ -153,7 +204,9 @@ def main() -> None:
     with threadpool_limits(limits=1):
         for seed in arguments.seed or [100]:
             for name in arguments.problem or NAMES:
-                for row in measure(problem(name, arguments.m), strategy, seed, arguments.rc, MOMENTS):
+                for row in measure(
+                    problem(name, arguments.m), strategy, seed, arguments.rc, MOMENTS
+                ):
                     rows.append(row)
                     sys.stdout.write(json.dumps(row) + "\n")
     for total in summary(rows):

@@ -1,6 +1,8 @@
-"""One run as the paper does it: whole generations and whole batches are waited for, only full samples are counted.
+"""One run as the paper does it: whole generations and whole batches are waited for,
+only full samples are counted.
 
-D = (X, F) full samples · D_j^c' what the stream of cheap objective j found · FE = len(X)
+D = (X, F) full samples · D_j^c' what the stream of cheap objective j found · FE =
+len(X)
 """
 
 from collections.abc import Callable
@@ -29,11 +31,12 @@ from counterpoise.wire.codes import StepKind
 
 Array = NDArray[np.float64]
 BATCH = 3  # u
-# The runs on file were made with stream j seeded as the service seeds that of objective j - 1. Without this shift every
-# stream, and so every result, is another one.
+# The runs on file were made with stream j seeded as the service seeds that of objective
+# j - 1. Without this shift every stream, and so every result, is another one.
 STREAM_SHIFT = -1
-# Runs one strategy: instance, r_c, seed and budget -> values of all full samples (budget, m), CPU time of every step.
-# r_j * budget evaluations of objective j are allowed; `evaluations.Evaluations` counts them.
+# Runs one strategy: instance, r_c, seed and budget -> values of all full samples
+# (budget, m), CPU time of every step. r_j * budget evaluations of objective j are
+# allowed; `evaluations.Evaluations` counts them.
 Driver = Callable[[Instance, int, int, int], tuple[Array, list[float]]]
 DRIVERS: dict[str, Driver] = {"counterpoise": optimise_by_promotion}
 NAMES = (*STRATEGIES, *DRIVERS)
@@ -59,15 +62,24 @@ def run(spec: Spec, code: str = "") -> Outcome:
 
 
 def driver(spec: Spec) -> Driver:
-    """What runs the strategy of this spec: a driver of its own, or the steps of [SBP-BO]."""
+    """What runs the strategy of this spec: a driver of its own, or the steps of
+    [SBP-BO].
+    """
     if spec.strategy in DRIVERS:
         return DRIVERS[spec.strategy]
     strategy = choose(spec.strategy, spec.settings)
-    return lambda instance, rc, seed, budget: optimise(instance, rc, strategy, seed, budget)
+    return lambda instance, rc, seed, budget: optimise(
+        instance, rc, strategy, seed, budget
+    )
 
 
 def choose(name: str, settings: Settings) -> Strategy:
-    return replace(STRATEGIES[name], scaling=settings.scaling, lattice=settings.lattice, keep_extra=settings.keep_extra)
+    return replace(
+        STRATEGIES[name],
+        scaling=settings.scaling,
+        lattice=settings.lattice,
+        keep_extra=settings.keep_extra,
+    )
 
 
 def optimise(
@@ -81,30 +93,49 @@ def optimise(
     while len(snapshot.X) < budget:
         rng = generator(seed, StepKind.SEARCH, NO_OBJECTIVE, snapshot.step)
         before = process_time()
-        proposal = propose(declared, snapshot, strategy, rng, truth=truth, frozen=frozen)
+        proposal = propose(
+            declared, snapshot, strategy, rng, truth=truth, frozen=frozen
+        )
         frozen = proposal.models.frozen
         seconds.append(process_time() - before)
         snapshot = tell(instance, snapshot, proposal)
     return snapshot.F, seconds
 
 
-def begin(instance: Instance, rc: int, seed: int, budget: int = 300) -> tuple[Problem, Snapshot]:
+def begin(
+    instance: Instance, rc: int, seed: int, budget: int = 300
+) -> tuple[Problem, Snapshot]:
     """r = (r_c, …, r_c, 1); the design and the streams are evaluated."""
     declared = instance.declare((*[float(rc)] * (instance.m - 1), 1.0))
-    X = initial_design(declared, min(instance.n, budget), generator(seed, StepKind.INITIAL, NO_OBJECTIVE, 0))  # (n, d)
+    X = initial_design(
+        declared,
+        min(instance.n, budget),
+        generator(seed, StepKind.INITIAL, NO_OBJECTIVE, 0),
+    )  # (n, d)
     F = instance.evaluate(X)  # (n, m)
     frozen = _streams(instance, declared, X, F, seed)
-    return declared, Snapshot(1, len(X), budget, min(BATCH, budget - len(X)), X, F, frozen=frozen)
+    return declared, Snapshot(
+        1, len(X), budget, min(BATCH, budget - len(X)), X, F, frozen=frozen
+    )
 
 
 def tell(instance: Instance, snapshot: Snapshot, proposal: Proposal) -> Snapshot:
     """The snapshot of the step after, once all that was proposed has been evaluated."""
-    X, F = np.vstack([snapshot.X, proposal.full]), np.vstack([snapshot.F, instance.evaluate(proposal.full)])
+    X, F = (
+        np.vstack([snapshot.X, proposal.full]),
+        np.vstack([snapshot.F, instance.evaluate(proposal.full)]),
+    )
     extra, steps = [], []
     for j, new in enumerate(proposal.cheap):
         old = snapshot.extra[j]
-        extra.append(Data(np.vstack([old.X, new]), np.append(old.y, instance.evaluate(new)[:, j])))
-        steps.append(np.append(snapshot.extra_steps[j], np.full(len(new), snapshot.step)))
+        extra.append(
+            Data(
+                np.vstack([old.X, new]), np.append(old.y, instance.evaluate(new)[:, j])
+            )
+        )
+        steps.append(
+            np.append(snapshot.extra_steps[j], np.full(len(new), snapshot.step))
+        )
     return replace(
         snapshot,
         step=snapshot.step + 1,
@@ -119,7 +150,9 @@ def tell(instance: Instance, snapshot: Snapshot, proposal: Proposal) -> Snapshot
     )
 
 
-def _streams(instance: Instance, declared: Problem, X: Array, F: Array, seed: int) -> tuple[Data | None, ...]:
+def _streams(
+    instance: Instance, declared: Problem, X: Array, F: Array, seed: int
+) -> tuple[Data | None, ...]:
     """D_j^c' of every cheap objective: n * r_j evaluations, the design's own included."""
     frozen: list[Data | None] = [None] * declared.m
     for j in declared.cheap:
@@ -128,8 +161,13 @@ def _streams(instance: Instance, declared: Problem, X: Array, F: Array, seed: in
         while len(data) < total:
             rng = generator(seed, StepKind.STREAM, j + STREAM_SHIFT, number)
             size = min(LAMBDA, total - len(data))
-            children = next_generation(declared, data, np.arange(len(data)), size, rng, data.X)
-            data = Data(np.vstack([data.X, children]), np.append(data.y, instance.evaluate(children)[:, j]))
+            children = next_generation(
+                declared, data, np.arange(len(data)), size, rng, data.X
+            )
+            data = Data(
+                np.vstack([data.X, children]),
+                np.append(data.y, instance.evaluate(children)[:, j]),
+            )
             number += 1
         frozen[j] = data
     return tuple(frozen)

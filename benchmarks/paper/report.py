@@ -40,7 +40,9 @@ class Row:
 
     @property
     def within(self) -> bool | None:
-        """At or below the paper's SBP-BO mean + 1 std; None where the paper has no entry."""
+        """At or below the paper's SBP-BO mean + 1 std; None where the paper has no
+        entry.
+        """
         entry = self.peer("SBP-BO")
         return None if entry is None else self.mean <= entry.mean + entry.std
 
@@ -59,7 +61,10 @@ def rows(outcomes: Iterable[Outcome]) -> list[Row]:
             seeds=tuple(run.spec.seed for run in runs),
             cpu_s=fmean(run.cpu_s for run in runs),
             step_s=median(run.step_s for run in runs),
-            longest_step_s=max((run.longest_step_s for run in runs if run.longest_step_s is not None), default=None),
+            longest_step_s=max(
+                (run.longest_step_s for run in runs if run.longest_step_s is not None),
+                default=None,
+            ),
         )
         for key, runs in group(outcomes).items()
     ]
@@ -87,15 +92,33 @@ def as_json(row: Row) -> dict[str, Any]:
 
 
 def table(lines: list[Row]) -> Table:
-    shown = Table(title="IGD+ of the nondominated subset of all full samples: mean (standard deviation, runs)")
-    shown.caption = (
-        "CPU s: of a run, mean; step: after the first, median; max: the longest of these, where it was recorded"
+    shown = Table(
+        title="IGD+ of the nondominated subset of all full samples: mean (standard deviation, runs)"
     )
-    for name in ("problem", "m", "ours", "", *PEERS, "lowest mean", "CPU s", "step", "max"):
-        shown.add_column(name, justify="left" if name in ("problem", "lowest mean", "") else "right")
+    shown.caption = (
+        "CPU s: of a run, mean; step: after the first, median;"
+        " max: the longest of these, where it was recorded"
+    )
+    for name in (
+        "problem",
+        "m",
+        "ours",
+        "",
+        *PEERS,
+        "lowest mean",
+        "CPU s",
+        "step",
+        "max",
+    ):
+        shown.add_column(
+            name, justify="left" if name in ("problem", "lowest mean", "") else "right"
+        )
     for row in lines:
         mark = {True: "✓", False: "✗", None: ""}[row.within]
-        peers = [_cell(entry.mean, entry.std) if (entry := row.peer(peer)) else "" for peer in PEERS]
+        peers = [
+            _cell(entry.mean, entry.std) if (entry := row.peer(peer)) else ""
+            for peer in PEERS
+        ]
         ours = f"{row.mean:.3g} ({row.std:.2g}, {len(row.igd_plus)})"
         longest = "" if row.longest_step_s is None else f"{row.longest_step_s:.2f}"
         times = (f"{row.cpu_s:.1f}", f"{row.step_s:.2f}", longest)

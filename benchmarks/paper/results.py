@@ -1,4 +1,6 @@
-"""Finished runs, one JSON line each, appended as they come, so that an interrupted benchmark goes on where it was."""
+"""Finished runs, one JSON line each, appended as they come, so that an interrupted
+benchmark goes on where it was.
+"""
 
 import json
 import os
@@ -42,14 +44,22 @@ class Outcome:
     first_step_s: float  # with the frozen models' fits
     step_s: float  # median of the others
     code: str = ""  # fingerprint of the sources that made it
-    longest_step_s: float | None = None  # of the others; runs on file from before it was recorded have none
-    hypervolume: float | None = None  # share of the reference front's; runs from before it was recorded have none
+    longest_step_s: float | None = (
+        None  # of the others; runs on file from before it was recorded have none
+    )
+    hypervolume: float | None = (
+        # share of the reference front's; runs from before it was recorded have none
+        None
+    )
 
 
 def read(file: Path) -> dict[Spec, Outcome]:
-    """All finished runs of a file; of equal specs the last. A last line torn by a kill is passed over.
+    """All finished runs of a file; of equal specs the last.
 
-    A whole line that is no run, perhaps a newer program's, is an error: `append` would only put the next run after it.
+    A last line torn by a kill is passed over.
+
+    A whole line that is no run, perhaps a newer program's, is an error: `append` would
+    only put the next run after it.
     """
     if not file.exists():
         return {}
@@ -62,7 +72,9 @@ def read(file: Path) -> dict[Spec, Outcome]:
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             if number == len(lines) and not text.endswith("\n"):
                 break
-            raise ValueError(f"{file}, line {number}: not a finished run ({error}); delete the line") from error
+            raise ValueError(
+                f"{file}, line {number}: not a finished run ({error}); delete the line"
+            ) from error
         outcomes[outcome.spec] = outcome
     return outcomes
 
@@ -89,7 +101,9 @@ def _parse(row: dict[str, Any]) -> Outcome:
     return Outcome(**{**row, "spec": Spec(**spec)})
 
 
-def group(outcomes: Iterable[Outcome]) -> dict[tuple[str, int, int, str, Settings, int], list[Outcome]]:
+def group(
+    outcomes: Iterable[Outcome],
+) -> dict[tuple[str, int, int, str, Settings, int], list[Outcome]]:
     """Runs that differ only in their seed, by seed."""
     groups: dict[tuple[str, int, int, str, Settings, int], list[Outcome]] = {}
     for outcome in sorted(outcomes, key=lambda each: each.spec):

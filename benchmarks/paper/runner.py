@@ -1,4 +1,6 @@
-"""Many runs: those already on file are kept, the others are spread over processes with one BLAS thread each."""
+"""Many runs: those already on file are kept, the others are spread over processes with
+one BLAS thread each.
+"""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -15,9 +17,16 @@ from counterpoise.child_processes import end_with_parent
 
 
 def run_all(
-    specs: Iterable[Spec], file: Path, jobs: int, *, fresh: bool = False, report: Callable[[Outcome], None]
+    specs: Iterable[Spec],
+    file: Path,
+    jobs: int,
+    *,
+    fresh: bool = False,
+    report: Callable[[Outcome], None],
 ) -> dict[Spec, Outcome]:
-    """Outcomes of all specs, or with 0 jobs of those on file; `report` is told each as it is there, kept ones first."""
+    """Outcomes of all specs, or with 0 jobs of those on file; `report` is told each as
+    it is there, kept ones first.
+    """
     wanted = list(dict.fromkeys(specs))
     kept = {} if fresh else results.read(file)
     outcomes = {spec: kept[spec] for spec in wanted if spec in kept}
@@ -32,7 +41,9 @@ def run_all(
 
 
 def _in_order(specs: list[Spec]) -> list[Spec]:
-    """Every instance once before any a second time, long runs first: what an interruption leaves is balanced."""
+    """Every instance once before any a second time, long runs first: what an
+    interruption leaves is balanced.
+    """
     return sorted(specs, key=lambda spec: (spec.seed, -spec.m))
 
 
@@ -42,7 +53,9 @@ def _in_processes(specs: Sequence[Spec], jobs: int) -> Iterable[Outcome]:
     os.environ.update(ONE_BLAS_THREAD)
     code = fingerprint()
     context = get_context("spawn")
-    with ProcessPoolExecutor(max_workers=jobs, mp_context=context, initializer=end_with_parent) as pool:
+    with ProcessPoolExecutor(
+        max_workers=jobs, mp_context=context, initializer=end_with_parent
+    ) as pool:
         futures = [pool.submit(run, spec, code) for spec in specs]
         try:
             for future in as_completed(futures):

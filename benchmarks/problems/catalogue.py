@@ -33,7 +33,9 @@ class Instance:
     def declare(self, ratios: tuple[float, ...]) -> Problem:
         """The same problem as the optimiser knows it."""
         variables = tuple(Variable(f"x{k}", 0.0, 1.0) for k in range(self.d))
-        return Problem(variables, tuple(Objective(f"f{i}") for i in range(self.m)), ratios)
+        return Problem(
+            variables, tuple(Objective(f"f{i}") for i in range(self.m)), ratios
+        )
 
     def evaluate(self, X: Array) -> Array:
         """X (n, d) in the unit cube -> F (n, m), minimised."""
@@ -45,10 +47,14 @@ class Instance:
         return float(moocore.igd_plus(front, ref=reference_front(self.name, self.m)))
 
     def hypervolume(self, F: Array) -> float:
-        """Hypervolume of F (n, m) as a share of the reference front's; the front spans [0, 1], the corner is at 1.1."""
+        """Hypervolume of F (n, m) as a share of the reference front's; the front spans
+        [0, 1], the corner is at 1.1.
+        """
         reference = reference_front(self.name, self.m)
         low, high = reference.min(axis=0), reference.max(axis=0)
-        return _hypervolume((F - low) / (high - low)) / _hypervolume((reference - low) / (high - low))
+        return _hypervolume((F - low) / (high - low)) / _hypervolume(
+            (reference - low) / (high - low)
+        )
 
 
 def _hypervolume(F: Array) -> float:

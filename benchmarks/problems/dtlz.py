@@ -1,6 +1,8 @@
-"""DTLZ1-7 on the unit cube, vectorised over points (Deb et al. 2002, as [SBP-BO] uses them: k = d - m + 1).
+"""DTLZ1-7 on the unit cube, vectorised over points (Deb et al. 2002, as [SBP-BO] uses
+them: k = d - m + 1).
 
-X (n, d) points · m objectives · Z = X[:, m-1:] (n, k) distance variables · g (n,) distance to the front
+X (n, d) points · m objectives · Z = X[:, m-1:] (n, k) distance variables · g (n,)
+distance to the front
 """
 
 from collections.abc import Callable
@@ -27,7 +29,10 @@ def sphere(Y: Array) -> Array:
 
 
 def _rugged(Z: Array) -> Array:
-    return np.asarray(100.0 * (Z.shape[1] + np.sum((Z - 0.5) ** 2 - np.cos(20 * np.pi * (Z - 0.5)), axis=1)))
+    return np.asarray(
+        100.0
+        * (Z.shape[1] + np.sum((Z - 0.5) ** 2 - np.cos(20 * np.pi * (Z - 0.5)), axis=1))
+    )
 
 
 def _bowl(Z: Array) -> Array:
@@ -35,7 +40,9 @@ def _bowl(Z: Array) -> Array:
 
 
 def _curve(X: Array, m: int, g: Array) -> Array:
-    """All position angles but the first are drawn to 45 degrees as g falls to 0: the front is a curve."""
+    """All position angles but the first are drawn to 45 degrees as g falls to 0: the
+    front is a curve.
+    """
     Y = (1.0 + 2.0 * g[:, None] * X[:, : m - 1]) / (2.0 * (1.0 + g[:, None]))
     Y[:, 0] = X[:, 0]
     return (1.0 + g)[:, None] * sphere(Y)

@@ -1,4 +1,5 @@
-"""Reference sets for IGD+: about 10,000 points on each true front, spread as the authors' programs spread them.
+"""Reference sets for IGD+: about 10,000 points on each true front, spread as the
+authors' programs spread them.
 
 W (N, m) simplex lattice · R (N, m) reference set
 """
@@ -19,7 +20,9 @@ POINTS = 10_000
 
 
 def lattice(m: int) -> Array:
-    """The largest simplex lattice with at most POINTS points; zeros are lifted: directions are divided by."""
+    """The largest simplex lattice with at most POINTS points; zeros are lifted:
+    directions are divided by.
+    """
     W = simplex_lattice(m, layers(m, POINTS))
     return np.maximum(W, 1e-6)
 
@@ -30,7 +33,9 @@ def _sphere(m: int) -> Array:
 
 
 def _circle(m: int) -> Array:
-    """DTLZ5 and DTLZ6: a quarter circle in the last two directions, the others following the first."""
+    """DTLZ5 and DTLZ6: a quarter circle in the last two directions, the others
+    following the first.
+    """
     s = np.linspace(0.0, 1.0, POINTS)
     arc = np.column_stack([s, 1.0 - s]) / np.hypot(s, 1.0 - s)[:, None]
     R = np.hstack([np.repeat(arc[:, :1], m - 2, axis=1), arc])
@@ -38,18 +43,28 @@ def _circle(m: int) -> Array:
 
 
 def _dtlz7(m: int) -> Array:
-    """A grid in the first m - 1 objectives, squeezed into the two intervals where the front lives."""
+    """A grid in the first m - 1 objectives, squeezed into the two intervals where the
+    front lives.
+    """
     per_axis = ceil(POINTS ** (1 / (m - 1)) - 1e-9)
     axis = np.linspace(0.0, 1.0, per_axis)
     a, b, c = 0.251412, 0.631627, 0.859401
     share = a / (a + c - b)
-    axis = np.where(axis <= share, axis * a / share, b + (axis - share) * (c - b) / (1 - share))
-    X = np.stack(np.meshgrid(*[axis] * (m - 1), indexing="ij"), axis=-1).reshape(-1, m - 1)
-    return np.column_stack([X, 2 * (m - np.sum(X / 2 * (1 + np.sin(3 * np.pi * X)), axis=1))])
+    axis = np.where(
+        axis <= share, axis * a / share, b + (axis - share) * (c - b) / (1 - share)
+    )
+    X = np.stack(np.meshgrid(*[axis] * (m - 1), indexing="ij"), axis=-1).reshape(
+        -1, m - 1
+    )
+    return np.column_stack(
+        [X, 2 * (m - np.sum(X / 2 * (1 + np.sin(3 * np.pi * X)), axis=1))]
+    )
 
 
 def _along(W: Array, last: Callable[[Array], Array]) -> Array:
-    """The points of WFG1's or WFG2's front in the directions W: x_2 … x_{m-1} in closed form, x_1 on a fine grid."""
+    """The points of WFG1's or WFG2's front in the directions W: x_2 … x_{m-1} in closed
+    form, x_1 on a fine grid.
+    """
     N, m = W.shape
     c = np.ones((N, m))
     for j in range(1, m):
@@ -59,7 +74,9 @@ def _along(W: Array, last: Callable[[Array], Array]) -> Array:
     ratio = (1.0 - np.sin(np.pi / 2 * x[:, 1])) * W[:, -1] / W[:, -2]
     grid = np.linspace(0.0, 1.0, 10_001)
     rise, fall = 1.0 - np.cos(np.pi / 2 * grid), last(grid)
-    for rows in np.array_split(np.arange(N), ceil(N / 500)):  # in blocks: N x 10,001 would be 800 MB
+    for rows in np.array_split(
+        np.arange(N), ceil(N / 500)
+    ):  # in blocks: N x 10,001 would be 800 MB
         miss = np.abs(ratio[rows, None] * rise - fall)
         x[rows, 0] = grid[np.argpartition(miss, 10, axis=1)[:, :10].min(axis=1)]
     return convex_but_last(x[:, : m - 1], last)

@@ -1,7 +1,9 @@
-"""WFG1-9 on the unit cube, vectorised over points (Huband et al. 2006, as [SBP-BO] uses them: K = m - 1).
+"""WFG1-9 on the unit cube, vectorised over points (Huband et al. 2006, as [SBP-BO] uses
+them: K = m - 1).
 
-Y (n, d) points, each in [0, 1] (the original z_i = 2 i y_i) · k = m - 1 · t (n, m) reduced · x (n, m) shape parameters
-With K = m - 1 every position variable is its own group, so reductions only act on the distance variables Y[:, k:].
+Y (n, d) points, each in [0, 1] (the original z_i = 2 i y_i) · k = m - 1 · t (n, m)
+reduced · x (n, m) shape parameters With K = m - 1 every position variable is its own
+group, so reductions only act on the distance variables Y[:, k:].
 """
 
 from collections.abc import Callable
@@ -34,7 +36,9 @@ def s_deceptive(y: Array, A: float = 0.35, B: float = 0.001, C: float = 0.05) ->
 
 def s_multimodal(y: Array, A: float, B: float, C: float = 0.35) -> Array:
     u = np.abs(y - C) / (2.0 * (np.floor(C - y) + C))
-    return _unit((1.0 + np.cos((4.0 * A + 2.0) * np.pi * (0.5 - u)) + 4.0 * B * u**2) / (B + 2.0))
+    return _unit(
+        (1.0 + np.cos((4.0 * A + 2.0) * np.pi * (0.5 - u)) + 4.0 * B * u**2) / (B + 2.0)
+    )
 
 
 def b_flat(y: Array, A: float = 0.8, B: float = 0.75, C: float = 0.85) -> Array:
@@ -63,12 +67,16 @@ def r_nonseparable(y: Array) -> Array:
     """All columns of y as one group: (n, A) -> (n,)."""
     A = y.shape[1]
     half = np.ceil(A / 2.0)
-    total = y.sum(axis=1) + sum(np.abs(y - np.roll(y, -s, axis=1)).sum(axis=1) for s in range(1, A))
+    total = y.sum(axis=1) + sum(
+        np.abs(y - np.roll(y, -s, axis=1)).sum(axis=1) for s in range(1, A)
+    )
     return _unit(total / (half * (1.0 + 2.0 * A - 2.0 * half)))
 
 
 def _pairs(Y: Array, k: int) -> Array:
-    """WFG2 and WFG3: neighbouring distance variables reduced in pairs, then averaged; d - k must be even."""
+    """WFG2 and WFG3: neighbouring distance variables reduced in pairs, then averaged; d
+    - k must be even.
+    """
     reduced = [r_nonseparable(Y[:, i : i + 2]) for i in range(k, Y.shape[1], 2)]
     return np.column_stack([Y[:, :k], np.mean(reduced, axis=0)])
 

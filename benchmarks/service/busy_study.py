@@ -1,4 +1,6 @@
-"""A study that keeps a planner fitting models: its workers answer at once, or hold back while it shall be idle."""
+"""A study that keeps a planner fitting models: its workers answer at once, or hold back
+while it shall be idle.
+"""
 
 import threading
 import time
@@ -20,7 +22,10 @@ PATIENCE_S = 300.0
 
 @dataclass(slots=True)
 class BusyStudy:
-    """DTLZ2, m = 3, d = 10. One full sample a step, so that n hardly grows while it is measured."""
+    """DTLZ2, m = 3, d = 10.
+
+    One full sample a step, so that n hardly grows while it is measured.
+    """
 
     port: int
     instance: Instance = field(default_factory=lambda: problem("dtlz2", 3))
@@ -39,7 +44,9 @@ class BusyStudy:
         deadline = time.monotonic() + PATIENCE_S
         while self.steps() < 1:
             if time.monotonic() > deadline:
-                raise RuntimeError(f"the planner planned nothing: {client.get(f'/studies/{NAME}')['health']}")
+                raise RuntimeError(
+                    f"the planner planned nothing: {client.get(f'/studies/{NAME}')['health']}"
+                )
             self._tell(client, self._ask(client, 0.2))
         client.close()
 
@@ -48,7 +55,8 @@ class BusyStudy:
         while not self.over.is_set():
             jobs = self._ask(client, 1.0)
             if jobs and not self.may_tell.is_set():
-                client.close()  # the server would, after a while; it is opened again when it is needed
+                # the server would, after a while; it is opened again when it is needed
+                client.close()
                 self.holds_back.set()
                 self.may_tell.wait()
                 self.holds_back.clear()
@@ -65,9 +73,13 @@ class BusyStudy:
                 raise RuntimeError("the planner does not come to an end")
 
     def check(self) -> None:
-        """Without its workers the study would rest, and what is measured would not be what it says."""
+        """Without its workers the study would rest, and what is measured would not be
+        what it says.
+        """
         if not self.feeder.is_alive():
-            raise RuntimeError("the workers of the busy study have ended; what they said is above")
+            raise RuntimeError(
+                "the workers of the busy study have ended; what they said is above"
+            )
 
     def steps(self) -> int:
         client = Client(self.port)
@@ -76,22 +88,38 @@ class BusyStudy:
         return step
 
     def _ask(self, client: Client, wait_s: float) -> list[dict[str, Any]]:
-        ask = {"worker": NAME, "studies": [NAME], "objectives": ["*"], "max_jobs": 256, "wait_s": wait_s}
+        ask = {
+            "worker": NAME,
+            "studies": [NAME],
+            "objectives": ["*"],
+            "max_jobs": 256,
+            "wait_s": wait_s,
+        }
         jobs: list[dict[str, Any]] = client.post("/ask", ask)["jobs"]
         return jobs
 
     def _tell(self, client: Client, jobs: Sequence[dict[str, Any]]) -> None:
         if jobs:
-            F = self.instance.evaluate(np.array([list(job["x"].values()) for job in jobs]))  # (n, m)
-            values = [float(f[int(job["objective"][1:])]) for job, f in zip(jobs, F, strict=True)]
-            told = [{"job": j["job"], "lease": j["lease"], "value": v} for j, v in zip(jobs, values, strict=True)]
+            F = self.instance.evaluate(
+                np.array([list(job["x"].values()) for job in jobs])
+            )  # (n, m)
+            values = [
+                float(f[int(job["objective"][1:])])
+                for job, f in zip(jobs, F, strict=True)
+            ]
+            told = [
+                {"job": j["job"], "lease": j["lease"], "value": v}
+                for j, v in zip(jobs, values, strict=True)
+            ]
             client.post("/tell", told)
 
 
 def specification(initial: int, instance: Instance) -> dict[str, Any]:
     return {
         "name": NAME,
-        "variables": [{"name": f"x{k}", "low": 0.0, "high": 1.0} for k in range(instance.d)],
+        "variables": [
+            {"name": f"x{k}", "low": 0.0, "high": 1.0} for k in range(instance.d)
+        ],
         "objectives": [{"name": name} for name in RATIOS],
         "ratios": RATIOS,
         "initial_samples": initial,

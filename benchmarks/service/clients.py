@@ -1,4 +1,6 @@
-"""Clients of `bench service`: ask and tell over HTTP, with as little work of their own as possible."""
+"""Clients of `bench service`: ask and tell over HTTP, with as little work of their own
+as possible.
+"""
 
 import json
 import time
@@ -21,7 +23,9 @@ class Load:
     objectives: tuple[str, ...]
     cycles: int
     batch: int = 1  # jobs per ask; with more than one, a list of tells
-    every_s: float = 0.0  # from one cycle's begin to the next one's; 0: as fast as it gets
+    every_s: float = (
+        0.0  # from one cycle's begin to the next one's; 0: as fast as it gets
+    )
 
 
 class Client:
@@ -37,11 +41,15 @@ class Client:
         return self.request("GET", path)
 
     def request(self, method: str, path: str, body: bytes | None = None) -> Any:
-        self._connection.request(method, path, body, {"Content-Type": "application/json"})
+        self._connection.request(
+            method, path, body, {"Content-Type": "application/json"}
+        )
         response = self._connection.getresponse()
         answer = response.read()
         if response.status >= 300:
-            raise RuntimeError(f"{method} {path} answered {response.status}: {answer[:500]!r}")
+            raise RuntimeError(
+                f"{method} {path} answered {response.status}: {answer[:500]!r}"
+            )
         return json.loads(answer)
 
     def close(self) -> None:
@@ -53,7 +61,8 @@ def work(load: Load, number: int, start: Callable[[], object]) -> Share:
     client = Client(load.port)
     client.get("/healthz")  # the connection is there before anything is measured
     share = Share()
-    # Objectives in turn, so that whole samples are finished; clients spread over the interval and the objectives.
+    # Objectives in turn, so that whole samples are finished; clients spread over the
+    # interval and the objectives.
     time.sleep(load.every_s * number / 8)
     share.began = due = time.monotonic()
     for cycle in range(load.cycles):
@@ -66,12 +75,23 @@ def work(load: Load, number: int, start: Callable[[], object]) -> Share:
     return share
 
 
-def _cycle(client: Client, load: Load, worker: str, objective: str, share: Share) -> int:
-    ask = {"worker": worker, "studies": load.studies, "objectives": [objective], "max_jobs": load.batch, "wait_s": 30.0}
+def _cycle(
+    client: Client, load: Load, worker: str, objective: str, share: Share
+) -> int:
+    ask = {
+        "worker": worker,
+        "studies": load.studies,
+        "objectives": [objective],
+        "max_jobs": load.batch,
+        "wait_s": 30.0,
+    }
     began = time.monotonic()
     jobs = client.post("/ask", ask)["jobs"]
     share.timed("ask", began)
-    tells = [{"job": job["job"], "lease": job["lease"], "value": 1.5, "duration_s": 0.1} for job in jobs]
+    tells = [
+        {"job": job["job"], "lease": job["lease"], "value": 1.5, "duration_s": 0.1}
+        for job in jobs
+    ]
     began = time.monotonic()
     told = client.post("/tell", tells if load.batch > 1 else tells[0])
     share.timed("tell", began)

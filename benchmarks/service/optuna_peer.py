@@ -1,6 +1,7 @@
 """Optuna's ask + tell on RDB storage, the peer of `bench service`.
 
-Its cheapest sampler, so that what is measured is its storage; as many processes, the same PostgreSQL server.
+Its cheapest sampler, so that what is measured is its storage; as many processes, the
+same PostgreSQL server.
 """
 
 import time
@@ -13,7 +14,9 @@ from optuna.distributions import BaseDistribution, FloatDistribution
 from benchmarks.service.worker_processes import Share
 
 STUDY = "peer"
-SPACE: dict[str, BaseDistribution] = {f"x{k}": FloatDistribution(0.0, 1.0) for k in range(10)}
+SPACE: dict[str, BaseDistribution] = {
+    f"x{k}": FloatDistribution(0.0, 1.0) for k in range(10)
+}
 OBJECTIVES = 3
 
 
@@ -28,7 +31,9 @@ class Trials:
 def make(url: str) -> None:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     storage = optuna.storages.RDBStorage(url)
-    optuna.create_study(study_name=STUDY, storage=storage, directions=["minimize"] * OBJECTIVES)
+    optuna.create_study(
+        study_name=STUDY, storage=storage, directions=["minimize"] * OBJECTIVES
+    )
     storage.engine.dispose()
 
 

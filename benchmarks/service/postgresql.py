@@ -1,4 +1,6 @@
-"""A real PostgreSQL for benchmarks and tests, from a wheel: no set-up, durable as in production, gone afterwards."""
+"""A real PostgreSQL for benchmarks and tests, from a wheel: no set-up, durable as in
+production, gone afterwards.
+"""
 
 import itertools
 import shutil
@@ -33,7 +35,10 @@ class PostgreSQL:
         self._run(f"DROP DATABASE {self.name(url)} WITH (FORCE)")
 
     def do_not_sync(self) -> None:
-        for statement in ("ALTER SYSTEM SET fsync = off", "ALTER SYSTEM SET full_page_writes = off"):
+        for statement in (
+            "ALTER SYSTEM SET fsync = off",
+            "ALTER SYSTEM SET full_page_writes = off",
+        ):
             self._run(statement)
         self._run("SELECT pg_reload_conf()")
 
@@ -48,8 +53,11 @@ class PostgreSQL:
 
 @contextmanager
 def running_postgresql(*, durable: bool = True) -> Iterator[PostgreSQL]:
-    """One that is not durable loses data with the machine, not with a killed process, and makes databases faster."""
-    # A short path: PostgreSQL's socket lies in the folder, and a socket's path has at most 107 characters.
+    """One that is not durable loses data with the machine, not with a killed process,
+    and makes databases faster.
+    """
+    # A short path: PostgreSQL's socket lies in the folder, and a socket's path has at
+    # most 107 characters.
     folder = Path(tempfile.mkdtemp(prefix="pg"))
     # Its own lock file would be one for all users of the machine, and the first one's.
     PostgresServer._lock = InterProcessLock(folder.with_suffix(".lock"))

@@ -10,7 +10,10 @@ Row = dict[str, Any]
 
 def tables(rows: Sequence[Row]) -> tuple[Table, ...]:
     shown = (("throughput", throughput), ("planning", planning))
-    found = [(show, [row for row in rows if row["measure"] == measure]) for measure, show in shown]
+    found = [
+        (show, [row for row in rows if row["measure"] == measure])
+        for measure, show in shown
+    ]
     return tuple(show(some) for show, some in found if some)
 
 
@@ -20,7 +23,10 @@ def throughput(rows: Sequence[Row]) -> Table:
         f"PostgreSQL: {durable['postgresql']}. SQLite: {durable['sqlite']}. Optuna: RDB storage on the same PostgreSQL,"
         " RandomSampler (only its storage is measured), 10 parameters; a trial is a whole sample of 3 objectives."
     )
-    made = Table(title=f"Ask + tell, 8 processes, {rows[0]['ready_jobs']:,} more jobs ready", caption=caption)
+    made = Table(
+        title=f"Ask + tell, 8 processes, {rows[0]['ready_jobs']:,} more jobs ready",
+        caption=caption,
+    )
     made.add_column("")
     for name in (
         "jobs/s",
@@ -34,7 +40,10 @@ def throughput(rows: Sequence[Row]) -> Table:
     ):
         made.add_column(name, justify="right")
     for row in rows:
-        latencies = [f"{row[name]:.1f}" for name in ("ask_p50_ms", "ask_p99_ms", "tell_p50_ms", "tell_p99_ms")]
+        latencies = [
+            f"{row[name]:.1f}"
+            for name in ("ask_p50_ms", "ask_p99_ms", "tell_p50_ms", "tell_p99_ms")
+        ]
         ours = row["target"] is not None
         made.add_row(
             f"{row['subject']}, {row['way']}",
@@ -53,10 +62,23 @@ def planning(rows: Sequence[Row]) -> Table:
     title = f"/ask at {first['asks_per_s']:.0f} a second while a planner fits models ({size})"
     made = Table(title=title)
     made.add_column("")
-    for name in ("at rest p50", "p99", "planning p50", "p99 ms", "p99 to p99 at rest", "target", "steps planned"):
+    for name in (
+        "at rest p50",
+        "p99",
+        "planning p50",
+        "p99 ms",
+        "p99 to p99 at rest",
+        "target",
+        "steps planned",
+    ):
         made.add_column(name, justify="right")
     for row in rows:
-        names = ("idle_ask_p50_ms", "idle_ask_p99_ms", "planning_ask_p50_ms", "planning_ask_p99_ms")
+        names = (
+            "idle_ask_p50_ms",
+            "idle_ask_p99_ms",
+            "planning_ask_p50_ms",
+            "planning_ask_p99_ms",
+        )
         latencies = [f"{row[name]:.1f}" for name in names]
         ratio = "-" if row["p99_ratio"] is None else f"{row['p99_ratio']:.2f}x"
         target = f"<= {row['target']:.0f}x"

@@ -1,7 +1,9 @@
-"""Ask + tell over HTTP with eight client processes, beside Optuna's ask + tell on the same PostgreSQL.
+"""Ask + tell over HTTP with eight client processes, beside Optuna's ask + tell on the
+same PostgreSQL.
 
-What is measured takes turns, round by round, so that a noisy machine disturbs all of it alike: rates are medians of
-the rounds, latencies are those of all rounds. A trial of Optuna is one ask + tell of a whole sample.
+What is measured takes turns, round by round, so that a noisy machine disturbs all of it
+alike: rates are medians of the rounds, latencies are those of all rounds. A trial of
+Optuna is one ask + tell of a whole sample.
 """
 
 import math
@@ -31,14 +33,17 @@ from counterpoise.wire.specification import parse_specification
 CLIENTS, BATCH, CHUNK = 8, 16, 5_000
 STUDIES = tuple(f"study{number}" for number in range(4))
 OBJECTIVES = ("f0", "f1", "f2")
-PACE_S = 0.2  # of each client while a planner's influence is measured: far from the server's limits
+# of each client while a planner's influence is measured: far from the server's limits
+PACE_S = 0.2
 Report = Callable[[str], None]
 Row = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much is measured: `cycles` of each client, `trials` of each process of Optuna, in each of the rounds."""
+    """How much is measured: `cycles` of each client, `trials` of each process of
+    Optuna, in each of the rounds.
+    """
 
     jobs: int = 1_000
     cycles: int = 60
@@ -49,8 +54,15 @@ class Plan:
 
     @property
     def consumed(self) -> int:
-        """Jobs that all of this settles: singly and in batches, then twice at a slow pace."""
-        of_each_objective = CLIENTS * self.rounds * math.ceil(self.cycles / len(OBJECTIVES)) * (1 + BATCH + 2)
+        """Jobs that all of this settles: singly and in batches, then twice at a slow
+        pace.
+        """
+        of_each_objective = (
+            CLIENTS
+            * self.rounds
+            * math.ceil(self.cycles / len(OBJECTIVES))
+            * (1 + BATCH + 2)
+        )
         return of_each_objective * len(OBJECTIVES)
 
 
@@ -77,9 +89,14 @@ def run(plan: Plan, report: Report = lambda _: None) -> list[Row]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         server = stack.enter_context(running_postgresql())
-        urls = {"sqlite": f"sqlite:///{folder / 'bench.db'}", "postgresql": server.create()}
+        urls = {
+            "sqlite": f"sqlite:///{folder / 'bench.db'}",
+            "postgresql": server.create(),
+        }
         for kind, url in urls.items():
-            report(f"{kind}: making {plan.jobs:,} jobs, and {plan.consumed:,} more for the measurements")
+            report(
+                f"{kind}: making {plan.jobs:,} jobs, and {plan.consumed:,} more for the measurements"
+            )
             prefill(url, plan.jobs + plan.consumed)
         durable = durability(urls["postgresql"])
         ports = {kind: stack.enter_context(serving(url)) for kind, url in urls.items()}
@@ -104,9 +121,14 @@ def prefill(url: str, size: int) -> None:
             study = database.write(create_study, parse_specification(spec), 1, wanted)
             assert study is not None
             with database.read() as connection:
-                ids = tuple(objective.id for objective in objectives_of(connection, study.id))
+                ids = tuple(
+                    objective.id for objective in objectives_of(connection, study.id)
+                )
             for start in range(0, samples, CHUNK):
-                points = [NewSample([0.5] * 10, ids, full=True) for _ in range(min(CHUNK, samples - start))]
+                points = [
+                    NewSample([0.5] * 10, ids, full=True)
+                    for _ in range(min(CHUNK, samples - start))
+                ]
                 database.write(add_samples, study.id, points, {})
         database.write(lambda c: c.execute(text("ANALYZE")))
 
@@ -134,10 +156,15 @@ def durability(url: str) -> str:
     """PostgreSQL's own word on whether a commit survives a power cut."""
     with _database(url) as database, database.read() as connection:
         names = ("fsync", "synchronous_commit", "full_page_writes")
-        return ", ".join(f"{name} {connection.execute(text(f'SHOW {name}')).scalar_one()}" for name in names)
+        return ", ".join(
+            f"{name} {connection.execute(text(f'SHOW {name}')).scalar_one()}"
+            for name in names
+        )
 
 
-def measure_throughput(crew: Crew, plan: Plan, ports: dict[str, int], peer: str, report: Report) -> dict[str, Series]:
+def measure_throughput(
+    crew: Crew, plan: Plan, ports: dict[str, int], peer: str, report: Report
+) -> dict[str, Series]:
     series: dict[str, Series] = {}
     for number in range(plan.rounds):
         for kind, port in ports.items():
@@ -150,7 +177,9 @@ def measure_throughput(crew: Crew, plan: Plan, ports: dict[str, int], peer: str,
                 one.add(shares)
                 one.samples.append((whole_samples(port) - before) / duration(shares))
         report(f"round {number + 1} of {plan.rounds}: Optuna")
-        series.setdefault("optuna", Series()).add(crew.run(optuna_peer.work, optuna_peer.Trials(peer, plan.trials)))
+        series.setdefault("optuna", Series()).add(
+            crew.run(optuna_peer.work, optuna_peer.Trials(peer, plan.trials))
+        )
     return series
 
 
@@ -175,7 +204,9 @@ def throughput_rows(plan: Plan, series: dict[str, Series], durable: str) -> list
                 "way": way or "singly",
                 "ready_jobs": plan.jobs if ours else 0,
                 "jobs_per_s": round(jobs, 1) if ours else None,
-                "samples_per_s": round(statistics.median(one.samples), 1) if ours else round(trials, 1),
+                "samples_per_s": round(statistics.median(one.samples), 1)
+                if ours
+                else round(trials, 1),
                 "ask_p50_ms": one.ms("ask", 50),
                 "ask_p99_ms": one.ms("ask", 99),
                 "tell_p50_ms": one.ms("tell", 50),
@@ -188,13 +219,17 @@ def throughput_rows(plan: Plan, series: dict[str, Series], durable: str) -> list
     return rows
 
 
-def measure_planning(crew: Crew, plan: Plan, kind: str, url: str, port: int, report: Report) -> Row:
+def measure_planning(
+    crew: Crew, plan: Plan, kind: str, url: str, port: int, report: Report
+) -> Row:
     idle, planning, steps = Series(), Series(), 0
     report(f"{kind}: a planner reaches its first search step")
     with busy_planner(url, port, plan.initial) as study:
         load = Load(port, STUDIES, OBJECTIVES, plan.cycles, every_s=PACE_S)
         for number in range(plan.rounds):
-            report(f"{kind}: planner at rest, then busy; round {number + 1} of {plan.rounds}")
+            report(
+                f"{kind}: planner at rest, then busy; round {number + 1} of {plan.rounds}"
+            )
             study.rest()
             idle.add(crew.run(clients.work, load))
             before = study.steps()
@@ -212,7 +247,9 @@ def measure_planning(crew: Crew, plan: Plan, kind: str, url: str, port: int, rep
         "planning_ask_p50_ms": planning.ms("ask", 50),
         "planning_ask_p99_ms": planning.ms("ask", 99),
         # Without a step nothing was planned meanwhile, and there is nothing to compare.
-        "p99_ratio": round(planning.ms("ask", 99) / idle.ms("ask", 99), 2) if steps else None,
+        "p99_ratio": round(planning.ms("ask", 99) / idle.ms("ask", 99), 2)
+        if steps
+        else None,
         "target": 2.0,
         "steps": steps,
         "full_samples": plan.initial,

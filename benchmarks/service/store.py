@@ -1,7 +1,7 @@
 """Lease + settle at growing numbers of jobs: the cost must not grow with them.
 
-The peer is a bare durable commit (one row changed) on the same database in the same run. The sizes take turns, so that
-a noisy machine disturbs all of them alike.
+The peer is a bare durable commit (one row changed) on the same database in the same
+run. The sizes take turns, so that a noisy machine disturbs all of them alike.
 """
 
 import statistics
@@ -49,7 +49,9 @@ class Subject:
     committing: list[float] = field(default_factory=list)
 
 
-def run(sizes: Sequence[int] = SIZES, cycles: int = 300, report: Report = lambda _: None) -> list[dict[str, object]]:
+def run(
+    sizes: Sequence[int] = SIZES, cycles: int = 300, report: Report = lambda _: None
+) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for kind in ("sqlite", "postgresql"):
         with subjects(kind, sizes, report) as all_sizes:
@@ -62,13 +64,19 @@ def run(sizes: Sequence[int] = SIZES, cycles: int = 300, report: Report = lambda
 
 
 @contextmanager
-def subjects(kind: str, sizes: Sequence[int], report: Report) -> Iterator[list[Subject]]:
+def subjects(
+    kind: str, sizes: Sequence[int], report: Report
+) -> Iterator[list[Subject]]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        server = stack.enter_context(running_postgresql()) if kind == "postgresql" else None
+        server = (
+            stack.enter_context(running_postgresql()) if kind == "postgresql" else None
+        )
         made = []
         for size in sizes:
-            report(f"{kind}: making {size:,} jobs in {STUDIES} studies of {OBJECTIVES} objectives")
+            report(
+                f"{kind}: making {size:,} jobs in {STUDIES} studies of {OBJECTIVES} objectives"
+            )
             made.append(make(kind, size, url(server, folder, size)))
             stack.callback(made[-1].database.close)
         yield made
@@ -85,15 +93,21 @@ def make(kind: str, size: int, url: str) -> Subject:
     wanted = [NewObjective(f"f{i}", lease_s=3600.0) for i in range(OBJECTIVES)]
     heads: list[int] = []
     for number in range(STUDIES):
-        # As large a budget again, so that no step becomes due: the planner is another benchmark's matter.
+        # As large a budget again, so that no step becomes due: the planner is another
+        # benchmark's matter.
         spec = example(f"study{number}", budget=samples * 2)
         study = database.write(create_study, spec, 1, wanted)
         assert study is not None
         with database.read() as connection:
-            ids = tuple(objective.id for objective in objectives_of(connection, study.id))
+            ids = tuple(
+                objective.id for objective in objectives_of(connection, study.id)
+            )
         heads += ids
         for start in range(0, samples, CHUNK):
-            points = [NewSample([0.5] * 10, ids, full=True) for _ in range(min(CHUNK, samples - start))]
+            points = [
+                NewSample([0.5] * 10, ids, full=True)
+                for _ in range(min(CHUNK, samples - start))
+            ]
             database.write(add_samples, study.id, points, {})
     database.write(lambda c: c.execute(text("ANALYZE")))
     worker = database.write(register_workers, [WorkerSeen("bench")])["bench"].id
@@ -104,16 +118,22 @@ def example(name: str, budget: int) -> Specification:
     spec = {
         "name": name,
         "variables": [{"name": f"x{i}", "low": 0.0, "high": 1.0} for i in range(10)],
-        "objectives": [{"name": f"f{i}", "evaluation_time_s": 1.0} for i in range(OBJECTIVES)],
+        "objectives": [
+            {"name": f"f{i}", "evaluation_time_s": 1.0} for i in range(OBJECTIVES)
+        ],
         "budget": max(budget, 200),
     }
     return parse_specification(spec)
 
 
 def cycle(subject: Subject) -> None:
-    """One job: leased from the head of any queue, then told; each in a durable transaction of its own."""
+    """One job: leased from the head of any queue, then told; each in a durable
+    transaction of its own.
+    """
     at = len(subject.leasing) % len(subject.queues)
-    order = subject.queues[at:] + subject.queues[:at]  # begins at another queue each time, as asks do
+    order = (
+        subject.queues[at:] + subject.queues[:at]
+    )  # begins at another queue each time, as asks do
 
     def take(connection: Connection) -> Lease:
         (one,) = lease_jobs(connection, [LeaseRequest(order, 1)])
@@ -145,14 +165,30 @@ def row(subject: Subject, smallest: Subject) -> dict[str, object]:
 
 
 def cost(subject: Subject) -> float:
-    return statistics.median(map(sum, zip(subject.leasing, subject.settling, strict=True)))
+    return statistics.median(
+        map(sum, zip(subject.leasing, subject.settling, strict=True))
+    )
 
 
 def table(rows: Sequence[dict[str, object]]) -> Table:
     made = Table(title="Lease + settle of one job, medians")
-    for name in ("database", "jobs", "lease ms", "settle ms", "to the smallest", "to a bare commit"):
+    for name in (
+        "database",
+        "jobs",
+        "lease ms",
+        "settle ms",
+        "to the smallest",
+        "to a bare commit",
+    ):
         made.add_column(name, justify="left" if name == "database" else "right")
     for one in rows:
         database, jobs, leasing, settling, growth, peer = one.values()
-        made.add_row(str(database), f"{jobs:,}", f"{leasing}", f"{settling}", f"{growth}x", f"{peer}x")
+        made.add_row(
+            str(database),
+            f"{jobs:,}",
+            f"{leasing}",
+            f"{settling}",
+            f"{growth}x",
+            f"{peer}x",
+        )
     return made

@@ -1,4 +1,6 @@
-"""Processes that all begin at the same moment, for loads that many clients make together."""
+"""Processes that all begin at the same moment, for loads that many clients make
+together.
+"""
 
 import time
 from collections.abc import Callable
@@ -17,7 +19,9 @@ _barriers: list[Barrier] = []  # of this process, if it is one of a crew
 
 @dataclass(slots=True)
 class Share:
-    """What one process did: when (by a clock that all processes share), how much, and how long each request took."""
+    """What one process did: when (by a clock that all processes share), how much, and
+    how long each request took.
+    """
 
     began: float = 0.0
     ended: float = 0.0
@@ -29,12 +33,16 @@ class Share:
 
 
 class Crew:
-    """`size` processes, started once; `run` lets each of them do the same work, beginning together."""
+    """`size` processes, started once; `run` lets each of them do the same work,
+    beginning together.
+    """
 
     def __init__(self, size: int) -> None:
         context = get_context("spawn")
         self.size = size
-        self._pool = ProcessPoolExecutor(size, context, initializer=_enter, initargs=(context.Barrier(size),))
+        self._pool = ProcessPoolExecutor(
+            size, context, initializer=_enter, initargs=(context.Barrier(size),)
+        )
 
     def __enter__(self) -> "Crew":
         return self
@@ -42,9 +50,15 @@ class Crew:
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-    def run(self, work: Callable[[Task, int, Callable[[], object]], Share], task: Task) -> list[Share]:
-        """`work(task, number, start)` prepares itself, calls `start`, and measures from there."""
-        shares = [self._pool.submit(_work, work, task, number) for number in range(self.size)]
+    def run(
+        self, work: Callable[[Task, int, Callable[[], object]], Share], task: Task
+    ) -> list[Share]:
+        """`work(task, number, start)` prepares itself, calls `start`, and measures from
+        there.
+        """
+        shares = [
+            self._pool.submit(_work, work, task, number) for number in range(self.size)
+        ]
         return [share.result() for share in shares]
 
 

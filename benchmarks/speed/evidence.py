@@ -1,4 +1,5 @@
-"""CPU time of the models by evidence beside LAPACK alone: likelihood with gradient, fits, predictions.
+"""CPU time of the models by evidence beside LAPACK alone: likelihood with gradient,
+fits, predictions.
 
 Example: python -m benchmarks.speed.evidence --size 250 --size 500
 """
@@ -17,7 +18,11 @@ from threadpoolctl import threadpool_limits
 
 from app.optimizer.arrays import Floats
 from app.optimizer.models.evidence.fit import fit
-from app.optimizer.models.evidence.hyperparameters import Structure, make_prior, own_groups
+from app.optimizer.models.evidence.hyperparameters import (
+    Structure,
+    make_prior,
+    own_groups,
+)
 from app.optimizer.models.evidence.penalised_likelihood import PenalisedLikelihood
 from benchmarks.speed.gp import D, data_set
 
@@ -27,7 +32,10 @@ PREDICTED = 100
 
 
 def measure(structure: Structure, n: int, seed: int) -> Row:
-    """Medians in milliseconds. Both are measured in turn, so that other processes disturb them alike."""
+    """Medians in milliseconds.
+
+    Both are measured in turn, so that other processes disturb them alike.
+    """
     X, y = _unit_cube(n, seed)
     prior = make_prior(structure, D)
     likelihood = PenalisedLikelihood(structure, X, y, prior, own_groups(D))
@@ -49,10 +57,15 @@ def measure(structure: Structure, n: int, seed: int) -> Row:
         "lapack_ratio": median(ours) / median(floor),
         "least_ratio": min(ours) / min(floor),
         "cold_fit_ms": _milliseconds(lambda: fit(structure, X, y, rng)),
-        "warm_fit_ms": _milliseconds(lambda: fit(structure, X, y, rng, start=cold.hyperparameters)),
+        "warm_fit_ms": _milliseconds(
+            lambda: fit(structure, X, y, rng, start=cold.hyperparameters)
+        ),
         "mean_ms": median(_milliseconds(lambda: cold.mean(points)) for _ in range(10)),
-        "mean_and_std_ms": median(_milliseconds(lambda: cold.mean_and_std(points)) for _ in range(10)),
-        "memory_n2": _peak_memory(lambda: _one_evaluation(structure, X, y)) / (8 * n**2),
+        "mean_and_std_ms": median(
+            _milliseconds(lambda: cold.mean_and_std(points)) for _ in range(10)
+        ),
+        "memory_n2": _peak_memory(lambda: _one_evaluation(structure, X, y))
+        / (8 * n**2),
     }
 
 
@@ -96,14 +109,20 @@ def _peak_memory(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="CPU time of the models by evidence, as JSON lines.")
-    parser.add_argument("--size", type=int, action="append", help="training rows; 250 unless given")
+    parser = argparse.ArgumentParser(
+        description="CPU time of the models by evidence, as JSON lines."
+    )
+    parser.add_argument(
+        "--size", type=int, action="append", help="training rows; 250 unless given"
+    )
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     with threadpool_limits(limits=1):
         for n in arguments.size or [250]:
             for structure in Structure:
-                sys.stdout.write(json.dumps(measure(structure, n, arguments.seed)) + "\n")
+                sys.stdout.write(
+                    json.dumps(measure(structure, n, arguments.seed)) + "\n"
+                )
 
 
 if __name__ == "__main__":

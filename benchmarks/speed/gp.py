@@ -1,4 +1,6 @@
-"""How fast a likelihood and a fit are, beside scikit-learn's and LAPACK alone; behind `counterpoise bench gp`."""
+"""How fast a likelihood and a fit are, beside scikit-learn's and LAPACK alone; behind
+`counterpoise bench gp`.
+"""
 
 import time
 import tracemalloc
@@ -32,7 +34,8 @@ def run(
     peer_up_to: int = 545,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Row]:
-    """One row per size, medians over the data sets; scikit-learn up to `peer_up_to` points, as beyond it takes minutes.
+    """One row per size, medians over the data sets; scikit-learn up to `peer_up_to`
+    points, as beyond it takes minutes.
 
     `progress` is told how many data sets are done, and of how many.
     """
@@ -50,11 +53,15 @@ def run(
 
 
 def summarise(measured: Sequence[Row]) -> Row:
-    """Medians; but of the likelihoods, how many are no worse than scikit-learn's by more than the tolerance."""
+    """Medians; but of the likelihoods, how many are no worse than scikit-learn's by
+    more than the tolerance.
+    """
     columns = {name: [row[name] for row in measured] for name in measured[0]}
     gains = [gain for gain in columns.pop("gain") if gain is not None]
     summary: Row = {name: _median(column) for name, column in columns.items()}
-    return summary | {"no_worse": sum(gain >= -TOLERANCE for gain in gains) if gains else None}
+    return summary | {
+        "no_worse": sum(gain >= -TOLERANCE for gain in gains) if gains else None
+    }
 
 
 def measure(X: Floats, y: Floats, *, peer: bool) -> Row:
@@ -81,16 +88,34 @@ PEER = ("peer_evaluation_ms", "evaluation_ratio", "peer_fit_ms", "fit_ratio", "g
 
 
 def _peer(X: Floats, y: Floats, model: Kriging, evaluation: float, fit: float) -> Row:
-    """The same of scikit-learn, with the same kernel, start and bounds; it has sigma2 as one more parameter."""
+    """The same of scikit-learn, with the same kernel, start and bounds; it has sigma2
+    as one more parameter.
+    """
     lengths = tuple(1.0 / np.sqrt(2.0 * np.array(BOUNDS[::-1])))
-    kernel = ConstantKernel(1.0) * (RBF(np.full(D, 1.0 / np.sqrt(2.0 * START)), lengths) + WhiteKernel(EPS, "fixed"))
+    kernel = ConstantKernel(1.0) * (
+        RBF(np.full(D, 1.0 / np.sqrt(2.0 * START)), lengths) + WhiteKernel(EPS, "fixed")
+    )
     unfitted = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None).fit(X, y)
     theta = unfitted.kernel_.theta
-    peer_evaluation = _milliseconds(lambda: unfitted.log_marginal_likelihood(theta, True, clone_kernel=False), 3)
+    peer_evaluation = _milliseconds(
+        lambda: unfitted.log_marginal_likelihood(theta, True, clone_kernel=False), 3
+    )
     peer = GaussianProcessRegressor(kernel, alpha=0.0)
     peer_fit = _milliseconds(lambda: peer.fit(X, y), 1)
     gain = float(model.log_likelihood_ - peer.log_marginal_likelihood_value_)
-    return dict(zip(PEER, (peer_evaluation, peer_evaluation / evaluation, peer_fit, peer_fit / fit, gain), strict=True))
+    return dict(
+        zip(
+            PEER,
+            (
+                peer_evaluation,
+                peer_evaluation / evaluation,
+                peer_fit,
+                peer_fit / fit,
+                gain,
+            ),
+            strict=True,
+        )
+    )
 
 
 def table(rows: Iterable[Row]) -> Table:
@@ -108,7 +133,9 @@ def table(rows: Iterable[Row]) -> Table:
     }
     result = Table(*columns.values(), title="Kriging, CPU time on one core, medians")
     for row in rows:
-        result.add_row(*("-" if row[name] is None else f"{row[name]:.4g}" for name in columns))
+        result.add_row(
+            *("-" if row[name] is None else f"{row[name]:.4g}" for name in columns)
+        )
     return result
 
 
@@ -136,32 +163,51 @@ def _dtlz2(X: Floats, _: np.random.Generator) -> Floats:
 def _dtlz7(X: Floats, _: np.random.Generator) -> Floats:
     g = 1 + 9 * X[:, 2:].mean(axis=1)
     head = X[:, :2] / (1 + g[:, None])
-    result: Floats = (1 + g) * (3 - (head * (1 + np.sin(3 * np.pi * X[:, :2]))).sum(axis=1))
+    result: Floats = (1 + g) * (
+        3 - (head * (1 + np.sin(3 * np.pi * X[:, :2]))).sum(axis=1)
+    )
     return result
 
 
 def _wfg4(X: Floats, _: np.random.Generator) -> Floats:
     away = np.abs(X - 0.35) / (2 * (np.floor(0.35 - X) + 0.35))
     t = (1 + np.cos(122 * np.pi * (0.5 - away)) + 40 * away**2) / 12
-    result: Floats = t[:, 2:].mean(axis=1) + 2 * np.sin(t[:, 0] * np.pi / 2) * np.sin(t[:, 1] * np.pi / 2)
+    result: Floats = t[:, 2:].mean(axis=1) + 2 * np.sin(t[:, 0] * np.pi / 2) * np.sin(
+        t[:, 1] * np.pi / 2
+    )
     return result
 
 
 def _wfg9(X: Floats, _: np.random.Generator) -> Floats:
     means = np.cumsum(X[:, ::-1], axis=1)[:, ::-1] / np.arange(D, 0, -1)
     t = X ** (0.02 + 2 * means)
-    result: Floats = t[:, 2:].mean(axis=1) + 2 * np.sin(t[:, 0] * np.pi / 2) * np.cos(t[:, 1] * np.pi / 2)
+    result: Floats = t[:, 2:].mean(axis=1) + 2 * np.sin(t[:, 0] * np.pi / 2) * np.cos(
+        t[:, 1] * np.pi / 2
+    )
     return result
 
 
 def _random_process(X: Floats, rng: np.random.Generator) -> Floats:
     """A sum of 500 random waves: a draw from a Gaussian process with random lengths."""
-    frequencies = rng.normal(size=(D, 500)) * np.sqrt(2 * 10 ** rng.uniform(-2, 0.5, size=(D, 1)))
-    result: Floats = np.cos(X @ frequencies + rng.uniform(0, 2 * np.pi, 500)) @ rng.normal(size=500)
+    frequencies = rng.normal(size=(D, 500)) * np.sqrt(
+        2 * 10 ** rng.uniform(-2, 0.5, size=(D, 1))
+    )
+    result: Floats = np.cos(
+        X @ frequencies + rng.uniform(0, 2 * np.pi, 500)
+    ) @ rng.normal(size=500)
     return result
 
 
-FUNCTIONS = (_dtlz1, _dtlz2, _dtlz7, _wfg4, _wfg9, _random_process, _random_process, _random_process)
+FUNCTIONS = (
+    _dtlz1,
+    _dtlz2,
+    _dtlz7,
+    _wfg4,
+    _wfg9,
+    _random_process,
+    _random_process,
+    _random_process,
+)
 
 
 def _correlation(X: Floats) -> Floats:

@@ -1,4 +1,6 @@
-"""CPU time of one search step: fit, search, selection; and of the same step with scikit-learn's regressor."""
+"""CPU time of one search step: fit, search, selection; and of the same step with
+scikit-learn's regressor.
+"""
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -44,12 +46,17 @@ def run(
     peer: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Row]:
-    """One row per number of objectives: the first step, with its frozen fits, apart; of the later ones the medians."""
+    """One row per number of objectives: the first step, with its frozen fits, apart; of
+    the later ones the medians.
+    """
     rows = []
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for number, m in enumerate(sizes, 1):
-            rows.append({"problem": name, "m": m, "rc": 5, "steps": steps} | _measure(name, m, steps, seed, peer))
+            rows.append(
+                {"problem": name, "m": m, "rc": 5, "steps": steps}
+                | _measure(name, m, steps, seed, peer)
+            )
             if progress:
                 progress(number, len(sizes))
     return rows
@@ -69,36 +76,54 @@ def _measure(name: str, m: int, steps: int, seed: int, peer: bool) -> Row:
         proposal = timed_step(declared, snapshot, ours, seed, frozen)
         own.append(asdict(proposal.timings))
         if peer:
-            other.append(asdict(timed_step(declared, snapshot, theirs, seed, peers).timings))
+            other.append(
+                asdict(timed_step(declared, snapshot, theirs, seed, peers).timings)
+            )
     row = {"first_s": sum(first.values()), **_medians(own, "")}
     return row | (_ratios(row, _medians(other, "peer_")) if peer else {})
 
 
-def timed_step(declared: Problem, snapshot: Snapshot, strategy: Strategy, seed: int, frozen: FrozenModels) -> Proposal:
+def timed_step(
+    declared: Problem,
+    snapshot: Snapshot,
+    strategy: Strategy,
+    seed: int,
+    frozen: FrozenModels,
+) -> Proposal:
     rng = generator(seed, StepKind.SEARCH, NO_OBJECTIVE, snapshot.step)
     return propose(declared, snapshot, strategy, rng, frozen=frozen, clock=process_time)
 
 
 class ScikitLearn(Kriging):
-    """Scikit-learn's regressor with the same kernel, start and bounds, in the place of ours."""
+    """Scikit-learn's regressor with the same kernel, start and bounds, in the place of
+    ours.
+    """
 
     def fit(self, X: Any, y: Any) -> Self:
         Z, self.x_mean_, self.x_scale_ = standardise(X)
         t, self.y_mean_, self.y_scale_ = standardise(y)
         self.constant_ = not t.any()
-        start = np.full(X.shape[1], START) if self.theta0 is None else np.asarray(self.theta0) * self.x_scale_**2
+        start = (
+            np.full(X.shape[1], START)
+            if self.theta0 is None
+            else np.asarray(self.theta0) * self.x_scale_**2
+        )
         lengths = tuple(1.0 / np.sqrt(2.0 * np.array(BOUNDS[::-1])))
         rbf = RBF(1.0 / np.sqrt(2.0 * np.clip(start, *BOUNDS)), lengths)
         kernel = ConstantKernel(1.0) * (rbf + WhiteKernel(EPS, "fixed"))
         optimizer = "fmin_l_bfgs_b" if self.optimize else None
-        self.peer_ = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=optimizer).fit(Z, t)
+        self.peer_ = GaussianProcessRegressor(
+            kernel, alpha=0.0, optimizer=optimizer
+        ).fit(Z, t)
         self.theta_ = 0.5 / self.peer_.kernel_.k2.k1.length_scale**2 / self.x_scale_**2
         self.log_likelihood_ = self.peer_.log_marginal_likelihood_value_
         self.y_, self.rows_ = y, np.arange(len(y))
         return self
 
     def mean(self, X: Floats) -> Floats:
-        return np.asarray(self.y_mean_ + self.y_scale_ * self.peer_.predict(self._standardise(X)))
+        return np.asarray(
+            self.y_mean_ + self.y_scale_ * self.peer_.predict(self._standardise(X))
+        )
 
     def mean_and_std(self, X: Floats) -> tuple[Floats, Floats]:
         mean, std = self.peer_.predict(self._standardise(X), return_std=True)
@@ -117,26 +142,39 @@ def fit_with_scikit_learn(task: FitTask) -> Kriging:
 
 
 def _peers(snapshot: Snapshot, frozen: FrozenModels) -> FrozenModels:
-    """Scikit-learn's frozen models with our hyperparameters: fitting them is part of no later step."""
+    """Scikit-learn's frozen models with our hyperparameters: fitting them is part of no
+    later step.
+    """
     tasks = [
-        None if model is None or data is None else FitTask(data, model.theta_, frozen=True)
+        None
+        if model is None or data is None
+        else FitTask(data, model.theta_, frozen=True)
         for model, data in zip(frozen, snapshot.frozen, strict=True)
     ]
-    return tuple(None if task is None else fit_with_scikit_learn(task) for task in tasks)
+    return tuple(
+        None if task is None else fit_with_scikit_learn(task) for task in tasks
+    )
 
 
 def _medians(times: list[dict[str, float]], prefix: str) -> Row:
-    parts = {f"{prefix}{part}_s": median(each[part] for each in times) for part in PARTS}
+    parts = {
+        f"{prefix}{part}_s": median(each[part] for each in times) for part in PARTS
+    }
     return parts | {f"{prefix}step_s": median(sum(each.values()) for each in times)}
 
 
 def _ratios(ours: Row, theirs: Row) -> Row:
-    ratios = {f"{part}_ratio": theirs[f"peer_{part}_s"] / ours[f"{part}_s"] for part in (*PARTS, "step")}
+    ratios = {
+        f"{part}_ratio": theirs[f"peer_{part}_s"] / ours[f"{part}_s"]
+        for part in (*PARTS, "step")
+    }
     return theirs | ratios
 
 
 def table(rows: Iterable[Row]) -> Table:
-    shown = Table(title="One search step: CPU seconds (× with scikit-learn's regressor)")
+    shown = Table(
+        title="One search step: CPU seconds (× with scikit-learn's regressor)"
+    )
     for column in ("m", "first step", "fit", "search", "selection", "later step"):
         shown.add_column(column, justify="right")
     for row in rows:

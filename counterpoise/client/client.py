@@ -13,8 +13,9 @@ from counterpoise.client.work_requests import WorkRequests
 class Client(WorkRequests, StudyRequests):
     """Sends requests to one server; a context manager; threads may share it.
 
-    The server and the token are read from COUNTERPOISE_URL and COUNTERPOISE_TOKEN unless given. Idempotent requests are
-    repeated for `retry_s` while the server is unavailable. Failures raise `RequestFailed`, or one of its subclasses.
+    The server and the token are read from COUNTERPOISE_URL and COUNTERPOISE_TOKEN
+    unless given. Idempotent requests are repeated for `retry_s` while the server is
+    unavailable. Failures raise `RequestFailed`, or one of its subclasses.
     """
 
     def __init__(
@@ -50,7 +51,10 @@ class Client(WorkRequests, StudyRequests):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 

@@ -1,4 +1,6 @@
-"""Pooled HTTP connections to one server: idempotent requests are repeated, failures raise errors."""
+"""Pooled HTTP connections to one server: idempotent requests are repeated, failures
+raise errors.
+"""
 
 import os
 import time
@@ -25,8 +27,12 @@ from counterpoise.errors import RequestFailed, ServerUnavailable, UnexpectedResp
 RESPONSE_S, CONNECT_S = 60.0, 5.0
 # Nothing was sent, so the server has done nothing.
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-NO_PROXIES: dict[str, httpx.BaseTransport | None] = dict.fromkeys(("http://", "https://", "all://"))
-PROXY_VARIABLES = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR"
+NO_PROXIES: dict[str, httpx.BaseTransport | None] = dict.fromkeys(
+    ("http://", "https://", "all://")
+)
+PROXY_VARIABLES = (
+    "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +43,21 @@ class _Failure:
 
 
 class Connection:
-    """Threads may share it. A failed request is repeated for `retry_s` in all, 0 for never."""
+    """Threads may share it.
+
+    A failed request is repeated for `retry_s` in all, 0 for never.
+    """
 
     def __init__(
-        self, url: str | None, token: str | None, retry_s: float, transport: httpx.BaseTransport | None = None
+        self,
+        url: str | None,
+        token: str | None,
+        retry_s: float,
+        transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self.url = (url or os.environ.get("COUNTERPOISE_URL") or DEFAULT_URL).rstrip("/")
+        self.url = (url or os.environ.get("COUNTERPOISE_URL") or DEFAULT_URL).rstrip(
+            "/"
+        )
         self.token = token or os.environ.get("COUNTERPOISE_TOKEN") or None
         self.retry_s = retry_s
         try:
@@ -50,10 +65,14 @@ class Connection:
                 headers=self._headers(),
                 timeout=httpx.Timeout(RESPONSE_S, connect=CONNECT_S),
                 transport=transport,
-                mounts=NO_PROXIES if _is_loopback(self.url) else None,  # no proxy leads back to this machine
+                mounts=NO_PROXIES
+                if _is_loopback(self.url)
+                else None,  # no proxy leads back to this machine
             )
         except (ValueError, ImportError, OSError, httpx.InvalidURL) as error:
-            message = f"one of {PROXY_VARIABLES} in the environment cannot be used: {error}"
+            message = (
+                f"one of {PROXY_VARIABLES} in the environment cannot be used: {error}"
+            )
             raise RequestFailed(message) from None
 
     def close(self) -> None:
@@ -74,7 +93,10 @@ class Connection:
 
         The body is sent as JSON; with a `media_type`, it is bytes of that type.
         """
-        options: dict[str, Any] = {"params": params, "timeout": httpx.Timeout(timeout_s, connect=CONNECT_S)}
+        options: dict[str, Any] = {
+            "params": params,
+            "timeout": httpx.Timeout(timeout_s, connect=CONNECT_S),
+        }
         if media_type is None:
             options["json"] = body
         else:
@@ -91,28 +113,43 @@ class Connection:
             time.sleep(pause)
             failures += 1
 
-    def _send(self, method: str, path: str, options: dict[str, Any], idempotent: bool) -> httpx.Response | _Failure:
+    def _send(
+        self, method: str, path: str, options: dict[str, Any], idempotent: bool
+    ) -> httpx.Response | _Failure:
         try:
             response = self._http.request(method, self.url + path, **options)
         except httpx.TransportError as error:
             failure = transport_error(self.url, error)
             can_repeat = idempotent or isinstance(error, NOT_SENT)
-            return _Failure(failure, can_repeat and isinstance(failure, ServerUnavailable))
+            return _Failure(
+                failure, can_repeat and isinstance(failure, ServerUnavailable)
+            )
         except httpx.InvalidURL:
             return _Failure(url_error(self.url), can_repeat=False)
         refusal = response_error(response, has_token=self.token is not None)
         if refusal is None:
             return response
         status = response.status_code
-        can_repeat = status == TOO_MANY_REQUESTS or (idempotent and status in UNAVAILABLE)
-        return _Failure(refusal, can_repeat, retry_after_s(response.headers.get("Retry-After", "")))
+        can_repeat = status == TOO_MANY_REQUESTS or (
+            idempotent and status in UNAVAILABLE
+        )
+        return _Failure(
+            refusal, can_repeat, retry_after_s(response.headers.get("Retry-After", ""))
+        )
 
-    def stream(self, path: str, params: Mapping[str, str], silence_s: float = RESPONSE_S) -> Iterator[bytes]:
-        """The body of a response in parts, as they arrive. Not repeated: the caller has the first parts already."""
+    def stream(
+        self, path: str, params: Mapping[str, str], silence_s: float = RESPONSE_S
+    ) -> Iterator[bytes]:
+        """The body of a response in parts, as they arrive.
+
+        Not repeated: the caller has the first parts already.
+        """
         timeout = httpx.Timeout(silence_s, connect=CONNECT_S)
         with (
             self._transport_errors(),
-            self._http.stream("GET", self.url + path, params=params, timeout=timeout) as response,
+            self._http.stream(
+                "GET", self.url + path, params=params, timeout=timeout
+            ) as response,
         ):
             if not response.is_success:
                 response.read()
@@ -136,27 +173,39 @@ class Connection:
             info = self.request("GET", "/openapi.json", idempotent=True).json()["info"]
             return str(info["title"]), str(info["version"])
         except (LookupError, TypeError, ValueError):
-            raise UnexpectedResponse(f"{self.url} has no version; is it a Counterpoise server?") from None
+            raise UnexpectedResponse(
+                f"{self.url} has no version; is it a Counterpoise server?"
+            ) from None
 
     def unexpected(self, what: str) -> UnexpectedResponse:
-        """An error that explains an unexpected response as far as possible: another version, or another program."""
+        """An error that explains an unexpected response as far as possible: another
+        version, or another program.
+        """
         try:
             title, version = self.about()
         except RequestFailed:
             hint = "is it a Counterpoise server? compare versions with: counterpoise doctor"
             return UnexpectedResponse(f"{what}; {hint}")
         if title != "Counterpoise":
-            return UnexpectedResponse(f"{self.url} is {title!r}, not a Counterpoise server; set COUNTERPOISE_URL")
+            return UnexpectedResponse(
+                f"{self.url} is {title!r}, not a Counterpoise server; set COUNTERPOISE_URL"
+            )
         if version != __version__:
             hint = f"the server has version {version}, this is {__version__}; install the same version here"
             return UnexpectedResponse(f"{what}: {hint}")
-        return UnexpectedResponse(f"{what}, although it has the same version; look into its log")
+        return UnexpectedResponse(
+            f"{what}, although it has the same version; look into its log"
+        )
 
     def _headers(self) -> dict[str, str]:
         if not self.token:
             return {}
-        if not (self.token.isascii() and self.token.isprintable()):  # the message of httpx would contain it
-            raise RequestFailed("the token has characters that no token can have; check COUNTERPOISE_TOKEN")
+        if not (
+            self.token.isascii() and self.token.isprintable()
+        ):  # the message of httpx would contain it
+            raise RequestFailed(
+                "the token has characters that no token can have; check COUNTERPOISE_TOKEN"
+            )
         return {"Authorization": f"Bearer {self.token}"}
 
 

@@ -1,7 +1,9 @@
-"""A file of known evaluations, split into parts that a server accepts, with equal points in the same part.
+"""A file of known evaluations, split into parts that a server accepts, with equal
+points in the same part.
 
-A request is accepted whole or not at all. With all rows of a point in one part, each part can be checked by itself: a
-file that contradicts itself is refused before anything of it is written.
+A request is accepted whole or not at all. With all rows of a point in one part, each
+part can be checked by itself: a file that contradicts itself is refused before anything
+of it is written.
 """
 
 import csv
@@ -21,8 +23,12 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class Part:
     media_type: str
     content: bytes
-    rows: dict[int, int] = field(default_factory=dict)  # row of this part -> row of the file
-    list_pointer: str = "#"  # of the JSON list in the file; in a part the list is the whole document
+    rows: dict[int, int] = field(
+        default_factory=dict
+    )  # row of this part -> row of the file
+    list_pointer: str = (
+        "#"  # of the JSON list in the file; in a part the list is the whole document
+    )
 
     def in_file(self, fault: Fault) -> Fault:
         """A fault of this part, with its place in the file."""
@@ -31,8 +37,12 @@ class Part:
         row = self.rows[fault.row]
         rest = fault.pointer.removeprefix(self._place("#", fault.row))
         pointer = self._place(self.list_pointer, row) + rest
-        related_row = None if fault.related_row is None else self.rows[fault.related_row]
-        return fault.model_copy(update={"pointer": pointer, "row": row, "related_row": related_row})
+        related_row = (
+            None if fault.related_row is None else self.rows[fault.related_row]
+        )
+        return fault.model_copy(
+            update={"pointer": pointer, "row": row, "related_row": related_row}
+        )
 
     def _place(self, list_pointer: str, row: int) -> str:
         return f"line {row}" if self.media_type == CSV else f"{list_pointer}/{row}"
@@ -45,16 +55,25 @@ def media_type_of(content: bytes) -> str:
 
 
 def split(content: bytes, variables: Sequence[str], size: int) -> list[Part]:
-    """Parts of about `size` bytes. Rows with faults are in some part too: the server reports them."""
+    """Parts of about `size` bytes.
+
+    Rows with faults are in some part too: the server reports them.
+    """
     media_type = media_type_of(content)
     if len(content) <= size:
         return [Part(media_type, content)]
     count = -(-len(content) // size) + 1
-    return _split_csv(content, variables, count) if media_type == CSV else _split_json(content, variables, count)
+    return (
+        _split_csv(content, variables, count)
+        if media_type == CSV
+        else _split_json(content, variables, count)
+    )
 
 
 def _split_csv(content: bytes, variables: Sequence[str], count: int) -> list[Part]:
-    text = content.decode("utf-8-sig", "surrogateescape")  # what is not UTF-8 stays as it is
+    text = content.decode(
+        "utf-8-sig", "surrogateescape"
+    )  # what is not UTF-8 stays as it is
     lines = list(io.StringIO(text, newline=""))
     records = _records(lines)
     header, titles = next(records, (slice(0, 0), []))
@@ -62,7 +81,10 @@ def _split_csv(content: bytes, variables: Sequence[str], count: int) -> list[Par
     coordinates = [column for column, name in enumerate(names) if name in variables]
     parts = [_CsvPart(lines[: header.stop]) for _ in range(count)]
     for where, cells in records:
-        point = tuple(_number(cells[column]) if column < len(cells) else None for column in coordinates)
+        point = tuple(
+            _number(cells[column]) if column < len(cells) else None
+            for column in coordinates
+        )
         parts[hash(point) % count].add(where.start + 1, lines[where])
     with_rows = [part for part in parts if part.rows] or parts[:1]
     return [part.finished() for part in with_rows]
@@ -80,11 +102,15 @@ class _CsvPart:
             self.lines[-1] += "\r\n"
 
     def finished(self) -> Part:
-        return Part(CSV, "".join(self.lines).encode(errors="surrogateescape"), self.rows)
+        return Part(
+            CSV, "".join(self.lines).encode(errors="surrogateescape"), self.rows
+        )
 
 
 def _records(lines: Sequence[str]) -> Iterator[tuple[slice, list[str]]]:
-    """Each record with its lines; the last one is a record that cannot be read, if there is one."""
+    """Each record with its lines; the last one is a record that cannot be read, if
+    there is one.
+    """
     reader = csv.reader(lines, strict=True)
     start = 0
     try:

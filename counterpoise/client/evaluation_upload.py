@@ -1,4 +1,6 @@
-"""Imports of known evaluations: a large file is sent in several requests, and all of them are checked first."""
+"""Imports of known evaluations: a large file is sent in several requests, and all of
+them are checked first.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +13,8 @@ from counterpoise.errors import Refused, RequestFailed
 from counterpoise.wire.problems import Fault, list_faults
 from counterpoise.wire.views import Imported
 
-MOST_BYTES = 262_144  # of a request: its transaction must be short, because other requests wait for it
+# of a request: its transaction must be short, because other requests wait for it
+MOST_BYTES = 262_144
 FEWEST_BYTES = 1000
 COUNTS = [name for name in Imported.model_fields if name != "dry_run"]
 Progress = Callable[[int, int], object]  # requests that are done, and their total
@@ -29,10 +32,14 @@ def upload_evaluations(
 ) -> Imported:
     size = MOST_BYTES
     while True:
-        upload = _Upload(connection, path, split(content, variables, size), evaluate, progress)
+        upload = _Upload(
+            connection, path, split(content, variables, size), evaluate, progress
+        )
         try:
             if not dry_run and len(upload.parts) > 1:
-                upload.send(dry_run=True)  # raises for every fault before anything is written
+                upload.send(
+                    dry_run=True
+                )  # raises for every fault before anything is written
             return _total(upload.send(dry_run=dry_run), dry_run)
         except RequestFailed as error:
             if error.status != 413 or size < FEWEST_BYTES:
@@ -49,7 +56,9 @@ class _Upload:
     progress: Progress | None
 
     def send(self, *, dry_run: bool) -> list[Imported]:
-        """Send every part; raises Refused, with the faults of all parts, if one of them has faults."""
+        """Send every part; raises Refused, with the faults of all parts, if one of them
+        has faults.
+        """
         imported: list[Imported] = []
         refusals: list[Refused] = []
         faults: list[Fault] = []
@@ -70,23 +79,41 @@ class _Upload:
         return imported
 
     def _send_part(self, part: Part, dry_run: bool) -> Imported:
-        params = {"evaluate": str(self.evaluate).lower(), "dry_run": str(dry_run).lower()}
+        params = {
+            "evaluate": str(self.evaluate).lower(),
+            "dry_run": str(dry_run).lower(),
+        }
         response = self.connection.request(
-            "POST", self.path, part.content, params, idempotent=True, media_type=part.media_type
+            "POST",
+            self.path,
+            part.content,
+            params,
+            idempotent=True,
+            media_type=part.media_type,
         )
         try:
             return Imported.model_validate_json(response.content)
         except ValidationError:
-            raise self.connection.unexpected("the response to an import is not what this version expects") from None
+            raise self.connection.unexpected(
+                "the response to an import is not what this version expects"
+            ) from None
 
 
 def _with_faults(refusal: Refused, faults: Sequence[Fault]) -> Refused:
     """The refusal with the faults of all parts, each once, in the order of the file."""
-    different = {(fault.pointer, fault.detail): fault for fault in faults}  # every part has the same header
+    different = {
+        (fault.pointer, fault.detail): fault for fault in faults
+    }  # every part has the same header
     ordered = sorted(different.values(), key=lambda fault: fault.row or 0)
     count = "1 fault" if len(ordered) == 1 else f"{len(ordered)} faults"
-    problem = refusal.problem.model_copy(update={"errors": ordered}) if refusal.problem else None
-    return Refused(f"{count}; nothing was imported{list_faults(ordered)}", refusal.status, problem)
+    problem = (
+        refusal.problem.model_copy(update={"errors": ordered})
+        if refusal.problem
+        else None
+    )
+    return Refused(
+        f"{count}; nothing was imported{list_faults(ordered)}", refusal.status, problem
+    )
 
 
 def _total(parts: Sequence[Imported], dry_run: bool) -> Imported:

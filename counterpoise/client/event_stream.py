@@ -1,4 +1,6 @@
-"""Server-sent events: a stream that ends is opened again after the last event, while the server is available."""
+"""Server-sent events: a stream that ends is opened again after the last event, while
+the server is available.
+"""
 
 import json
 import time
@@ -15,8 +17,13 @@ from counterpoise.wire.events import Event
 SILENCE_S = 45.0  # the server sends something every 15 s
 
 
-def stream_events(connection: Connection, path: str, after: str | None, *, follow: bool) -> Iterator[Event]:
-    """Events after this id (None: from now on), each once. Ends with a deleted study, or without `follow`."""
+def stream_events(
+    connection: Connection, path: str, after: str | None, *, follow: bool
+) -> Iterator[Event]:
+    """Events after this id (None: from now on), each once.
+
+    Ends with a deleted study, or without `follow`.
+    """
     failures = 0
     deadline = time.monotonic() + connection.retry_s
     while True:
@@ -45,11 +52,15 @@ def stream_events(connection: Connection, path: str, after: str | None, *, follo
         failures += 1
 
 
-def _read_stream(connection: Connection, path: str, after: str | None, follow: bool) -> Iterator[Event]:
+def _read_stream(
+    connection: Connection, path: str, after: str | None, follow: bool
+) -> Iterator[Event]:
     params = {} if after is None else {"after": after}
     if not follow:
         params["follow"] = "false"
-    return parse_events(connection, split_lines(connection.stream(path, params, SILENCE_S)))
+    return parse_events(
+        connection, split_lines(connection.stream(path, params, SILENCE_S))
+    )
 
 
 def split_lines(parts: Iterator[bytes]) -> Iterator[str]:
@@ -61,7 +72,9 @@ def split_lines(parts: Iterator[bytes]) -> Iterator[str]:
 
 
 def parse_events(connection: Connection, lines: Iterator[str]) -> Iterator[Event]:
-    """A block with only an id, at the beginning of a stream, is an event without a kind."""
+    """A block with only an id, at the beginning of a stream, is an event without a
+    kind.
+    """
     fields: dict[str, str] = {}
     for line in lines:
         if line:
@@ -85,4 +98,6 @@ def _event(connection: Connection, fields: dict[str, str]) -> Event:
             data=data,
         )
     except (ValueError, ValidationError, AttributeError):
-        raise connection.unexpected("an event is not what this version expects") from None
+        raise connection.unexpected(
+            "an event is not what this version expects"
+        ) from None

@@ -3,16 +3,27 @@
 import httpx
 from pydantic import ValidationError
 
-from counterpoise.errors import Refused, RequestFailed, ServerUnavailable, UnexpectedResponse
+from counterpoise.errors import (
+    Refused,
+    RequestFailed,
+    ServerUnavailable,
+    UnexpectedResponse,
+)
 from counterpoise.wire.problems import Problem, list_faults
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 TOO_MANY_REQUESTS = 429
-UNAVAILABLE = (502, 503, 504)  # the server, or a proxy in front of it, cannot respond now
+UNAVAILABLE = (
+    502,
+    503,
+    504,
+)  # the server, or a proxy in front of it, cannot respond now
 ROUTE_NOT_FOUND = "urn:counterpoise:problem:not-found"
 
 
-def response_error(response: httpx.Response, *, has_token: bool) -> RequestFailed | None:
+def response_error(
+    response: httpx.Response, *, has_token: bool
+) -> RequestFailed | None:
     """The error of a response; None if the request succeeded."""
     if response.is_success:
         return None
@@ -22,14 +33,22 @@ def response_error(response: httpx.Response, *, has_token: bool) -> RequestFaile
         problem = Problem.model_validate_json(response.content)
     except ValidationError:
         detail = f"{response.url} responded {status} {response.reason_phrase}; is COUNTERPOISE_URL right?"
-        return ServerUnavailable(detail, status) if is_unavailable else UnexpectedResponse(detail, status)
+        return (
+            ServerUnavailable(detail, status)
+            if is_unavailable
+            else UnexpectedResponse(detail, status)
+        )
     hint = ""
     if status == 401 and not has_token:
         hint = "\nSet COUNTERPOISE_TOKEN, or give --token."
     if problem.type == ROUTE_NOT_FOUND:
         hint = "\nIs the server older than this? Compare versions with: counterpoise doctor"
     detail = problem.detail + list_faults(problem.errors) + hint
-    return ServerUnavailable(detail, status, problem) if is_unavailable else Refused(detail, status, problem)
+    return (
+        ServerUnavailable(detail, status, problem)
+        if is_unavailable
+        else Refused(detail, status, problem)
+    )
 
 
 def transport_error(url: str, error: httpx.TransportError) -> RequestFailed:
@@ -37,14 +56,20 @@ def transport_error(url: str, error: httpx.TransportError) -> RequestFailed:
     if isinstance(error, httpx.UnsupportedProtocol):
         return url_error(url)
     if isinstance(error, httpx.ReadTimeout | httpx.WriteTimeout):
-        return ServerUnavailable(f"{url} did not respond in time; try again, or look into its log")
+        return ServerUnavailable(
+            f"{url} did not respond in time; try again, or look into its log"
+        )
     reason = str(error) or "no response"
     if "CERTIFICATE_VERIFY_FAILED" in reason:
         hint = "set SSL_CERT_FILE to a file with the certificate of your own authority, if that signed it"
-        return RequestFailed(f"the certificate of {url} is not trusted: {hint} ({reason})")
+        return RequestFailed(
+            f"the certificate of {url} is not trusted: {hint} ({reason})"
+        )
     hint = "is `counterpoise serve` running? set COUNTERPOISE_URL if it is elsewhere"
     return ServerUnavailable(f"cannot reach {url}: {hint} ({reason})")
 
 
 def url_error(url: str) -> RequestFailed:
-    return RequestFailed(f"{url!r} is not a URL such as {DEFAULT_URL}; set COUNTERPOISE_URL")
+    return RequestFailed(
+        f"{url!r} is not a URL such as {DEFAULT_URL}; set COUNTERPOISE_URL"
+    )

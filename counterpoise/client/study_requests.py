@@ -33,14 +33,24 @@ class CreatedStudy(StudyView):
 class StudyRequests(TypedRequests):
     # change
 
-    def create_study(self, specification: Specification | Mapping[str, Any], *, paused: bool = False) -> CreatedStudy:
-        """Creating the same study again changes nothing; another specification under the same name is refused.
+    def create_study(
+        self, specification: Specification | Mapping[str, Any], *, paused: bool = False
+    ) -> CreatedStudy:
+        """Creating the same study again changes nothing; another specification under
+        the same name is refused.
 
-        `paused`: nothing begins before `resume`, so that known evaluations can be imported first.
+        `paused`: nothing begins before `resume`, so that known evaluations can be
+        imported first.
         """
-        body = body_of(specification) if isinstance(specification, Specification) else dict(specification)
+        body = (
+            body_of(specification)
+            if isinstance(specification, Specification)
+            else dict(specification)
+        )
         params = {"paused": "true"} if paused else None
-        response = self._connection.request("POST", "/studies", body, params, idempotent=True)
+        response = self._connection.request(
+            "POST", "/studies", body, params, idempotent=True
+        )
         study = self._read(StudyView.model_validate, response)
         return CreatedStudy(**study.model_dump(), new=response.status_code == 201)
 
@@ -51,10 +61,14 @@ class StudyRequests(TypedRequests):
         return self._post(StudyView, _path(study, "/resume"))
 
     def stop(self, study: str, *, cancel_running: bool = False) -> StudyView:
-        return self._post(StudyView, _path(study, "/stop"), {"cancel_running": cancel_running})
+        return self._post(
+            StudyView, _path(study, "/stop"), {"cancel_running": cancel_running}
+        )
 
     def extend(self, study: str, budget: int) -> StudyView:
-        return self._post(StudyView, _path(study, "/extend"), {"budget": budget}, idempotent=False)
+        return self._post(
+            StudyView, _path(study, "/extend"), {"budget": budget}, idempotent=False
+        )
 
     def retry(self, study: str, objectives: Sequence[str] | None = None) -> int:
         """Make failed jobs ready again; returns how many."""
@@ -63,7 +77,9 @@ class StudyRequests(TypedRequests):
 
     def delete(self, study: str, *, force: bool = False) -> None:
         params = {"force": "true" if force else "false"}
-        self._connection.request("DELETE", _path(study), params=params, idempotent=False)
+        self._connection.request(
+            "DELETE", _path(study), params=params, idempotent=False
+        )
 
     def drain(self, worker: str) -> WorkerView:
         """Give a worker no more jobs; it keeps those that it holds."""
@@ -83,20 +99,36 @@ class StudyRequests(TypedRequests):
         dry_run: bool = False,
         progress: Callable[[int, int], object] | None = None,
     ) -> Imported:
-        """Import known evaluations, CSV or JSON of any size: all or, if a row has a fault, none.
+        """Import known evaluations, CSV or JSON of any size: all or, if a row has a
+        fault, none.
 
-        Importing the same file again changes nothing. `evaluate` creates jobs for missing values. `progress` is called
-        with the number of requests that are done and their total.
+        Importing the same file again changes nothing. `evaluate` creates jobs for
+        missing values. `progress` is called with the number of requests that are done
+        and their total.
         """
-        variables = [variable["name"] for variable in self.study(study).spec["variables"]]
+        variables = [
+            variable["name"] for variable in self.study(study).spec["variables"]
+        ]
         path = _path(study, "/import")
         return upload_evaluations(
-            self._connection, path, variables, content, evaluate=evaluate, dry_run=dry_run, progress=progress
+            self._connection,
+            path,
+            variables,
+            content,
+            evaluate=evaluate,
+            dry_run=dry_run,
+            progress=progress,
         )
 
-    def export(self, study: str, what: str = "samples", form: str = "csv") -> Iterator[bytes]:
-        """`samples`, `jobs`, `steps` or `front` as `csv` or `json`, in parts as they arrive."""
-        return self._connection.stream(_path(study, f"/export/{what}"), {"format": form})
+    def export(
+        self, study: str, what: str = "samples", form: str = "csv"
+    ) -> Iterator[bytes]:
+        """`samples`, `jobs`, `steps` or `front` as `csv` or `json`, in parts as they
+        arrive.
+        """
+        return self._connection.stream(
+            _path(study, f"/export/{what}"), {"format": form}
+        )
 
     # read
 
@@ -107,10 +139,18 @@ class StudyRequests(TypedRequests):
         return self._items(StudySummary, "/studies")
 
     def samples(self, study: str, *, full: bool | None = None) -> Iterator[SampleView]:
-        return self._items(SampleView, _path(study, "/samples"), full=None if full is None else str(full).lower())
+        return self._items(
+            SampleView,
+            _path(study, "/samples"),
+            full=None if full is None else str(full).lower(),
+        )
 
-    def jobs(self, study: str, *, objective: str | None = None, state: str | None = None) -> Iterator[JobView]:
-        return self._items(JobView, _path(study, "/jobs"), objective=objective, state=state)
+    def jobs(
+        self, study: str, *, objective: str | None = None, state: str | None = None
+    ) -> Iterator[JobView]:
+        return self._items(
+            JobView, _path(study, "/jobs"), objective=objective, state=state
+        )
 
     def steps(self, study: str) -> Iterator[StepView]:
         return self._items(StepView, _path(study, "/steps"))
@@ -125,11 +165,15 @@ class StudyRequests(TypedRequests):
         """Why a job is in its state, and the history of its attempts."""
         return self._get(JobStory, f"/jobs/{job}")
 
-    def events(self, study: str | None = None, *, after: str | None = None, follow: bool = True) -> Iterator[Event]:
-        """The events of a study, or of all, from now on or after an event's id ("0": all that are stored).
+    def events(
+        self, study: str | None = None, *, after: str | None = None, follow: bool = True
+    ) -> Iterator[Event]:
+        """The events of a study, or of all, from now on or after an event's id ("0":
+        all that are stored).
 
-        Each event is returned once, also when the connection breaks; `reset` means that some are no longer stored.
-        Without `follow` the stream ends with the events that have happened already.
+        Each event is returned once, also when the connection breaks; `reset` means that
+        some are no longer stored. Without `follow` the stream ends with the events that
+        have happened already.
         """
         path = "/events" if study is None else _path(study, "/events")
         return stream_events(self._connection, path, after, follow=follow)

@@ -32,33 +32,47 @@ class TypedRequests:
         idempotent: bool = True,
         timeout_s: float = RESPONSE_S,
     ) -> Shape:
-        response = self._connection.request("POST", path, body, idempotent=idempotent, timeout_s=timeout_s)
+        response = self._connection.request(
+            "POST", path, body, idempotent=idempotent, timeout_s=timeout_s
+        )
         return self._read(shape.model_validate, response)
 
-    def _items(self, shape: type[Shape], path: str, **filters: str | None) -> Iterator[Shape]:
+    def _items(
+        self, shape: type[Shape], path: str, **filters: str | None
+    ) -> Iterator[Shape]:
         """Every item of a list, page after page."""
         params = {"limit": PAGE}
         params |= {name: value for name, value in filters.items() if value is not None}
         while True:
-            response = self._connection.request("GET", path, params=params, idempotent=True)
+            response = self._connection.request(
+                "GET", path, params=params, idempotent=True
+            )
             page = self._read(Page[shape].model_validate, response)  # type: ignore[valid-type]
             yield from page.items
             if page.next is None:
                 return
             if page.next == params.get("cursor"):
-                raise self._connection.unexpected(f"{response.url} is its own next page")
+                raise self._connection.unexpected(
+                    f"{response.url} is its own next page"
+                )
             params["cursor"] = page.next
 
-    def _read(self, validate: Callable[[Any], Content], response: httpx.Response) -> Content:
+    def _read(
+        self, validate: Callable[[Any], Content], response: httpx.Response
+    ) -> Content:
         try:
             body = response.json() if response.content else None
         except ValueError:
-            raise self._connection.unexpected(f"the response of {response.url} is not JSON") from None
+            raise self._connection.unexpected(
+                f"the response of {response.url} is not JSON"
+            ) from None
         try:
             return validate(body)
         except ValidationError:
             url = response.url.copy_with(query=None)
-            raise self._connection.unexpected(f"the response of {url} is not what this version expects") from None
+            raise self._connection.unexpected(
+                f"the response of {url} is not what this version expects"
+            ) from None
 
 
 def body_of(shape: BaseModel) -> dict[str, Any]:

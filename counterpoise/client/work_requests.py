@@ -8,7 +8,16 @@ from pydantic import TypeAdapter
 from counterpoise.client.connection import RESPONSE_S
 from counterpoise.client.typed_requests import TypedRequests, batches, body_of
 from counterpoise.errors import RequestFailed
-from counterpoise.wire.work import MOST_TELLS, Alive, Ask, Asked, HeartbeatAnswer, Released, Tell, Told
+from counterpoise.wire.work import (
+    MOST_TELLS,
+    Alive,
+    Ask,
+    Asked,
+    HeartbeatAnswer,
+    Released,
+    Tell,
+    Told,
+)
 
 MOST_LEASES = 1000
 TOLD = TypeAdapter(list[Told])
@@ -16,16 +25,23 @@ TOLD = TypeAdapter(list[Told])
 
 class WorkRequests(TypedRequests):
     def ask(self, ask: Ask) -> Asked:
-        """Jobs, or the reason why there are none. Not repeated once it was sent: a lost response may hold leases."""
+        """Jobs, or the reason why there are none.
+
+        Not repeated once it was sent: a lost response may hold leases.
+        """
         body = ask.model_dump(mode="json")
-        return self._post(Asked, "/ask", body, idempotent=False, timeout_s=RESPONSE_S + ask.wait_s)
+        return self._post(
+            Asked, "/ask", body, idempotent=False, timeout_s=RESPONSE_S + ask.wait_s
+        )
 
     @overload
     def tell(self, result: Tell) -> Told: ...
     @overload
     def tell(self, result: Sequence[Tell]) -> list[Told]: ...
     def tell(self, result: Tell | Sequence[Tell]) -> Told | list[Told]:
-        """Send one result, which raises if it is refused; or any number of them, each with a response of its own."""
+        """Send one result, which raises if it is refused; or any number of them, each
+        with a response of its own.
+        """
         if isinstance(result, Tell):
             return self._post(Told, "/tell", body_of(result))
         told: list[Told] = []
@@ -48,11 +64,18 @@ class WorkRequests(TypedRequests):
             raise self._connection.unexpected(message)
         return told
 
-    def heartbeat(self, leases: Sequence[str], *, timeout_s: float = RESPONSE_S) -> list[Alive]:
+    def heartbeat(
+        self, leases: Sequence[str], *, timeout_s: float = RESPONSE_S
+    ) -> list[Alive]:
         """New deadlines, and the jobs to cancel."""
         alive: list[Alive] = []
         for batch in batches(leases, MOST_LEASES):
-            response = self._post(HeartbeatAnswer, "/heartbeat", {"leases": list(batch)}, timeout_s=timeout_s)
+            response = self._post(
+                HeartbeatAnswer,
+                "/heartbeat",
+                {"leases": list(batch)},
+                timeout_s=timeout_s,
+            )
             alive += response.leases
         return alive
 
@@ -60,5 +83,7 @@ class WorkRequests(TypedRequests):
         """Give jobs back; returns the leases that were current."""
         released: list[str] = []
         for batch in batches(leases, MOST_LEASES):
-            released += self._post(Released, "/release", {"leases": list(batch)}).released
+            released += self._post(
+                Released, "/release", {"leases": list(batch)}
+            ).released
         return released

@@ -15,27 +15,52 @@ def add_to(app: typer.Typer) -> None:
 
 def demo(
     problem: Annotated[
-        str, typer.Option(help="wing: a UAV's wing box. dtlz2: synthetic, with declared times.")
+        str,
+        typer.Option(
+            help="wing: a UAV's wing box. dtlz2: synthetic, with declared times."
+        ),
     ] = "wing",
     budget: Annotated[
-        int | None, typer.Option(min=3, max=10_000, help="Full samples [the initial design and 24 more]")
+        int | None,
+        typer.Option(
+            min=3, max=10_000, help="Full samples [the initial design and 24 more]"
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed begins with the same samples.")] = 1,
-    m: Annotated[int | None, typer.Option(min=2, max=10, help="Objectives of dtlz2 [3]")] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="The same seed begins with the same samples.")
+    ] = 1,
+    m: Annotated[
+        int | None, typer.Option(min=2, max=10, help="Objectives of dtlz2 [3]")
+    ] = None,
     latency: Annotated[
         list[float] | None,
-        typer.Option(min=0.001, help="Seconds per evaluation of dtlz2, once per objective [0.1, the last 0.5]"),
+        typer.Option(
+            min=0.001,
+            help="Seconds per evaluation of dtlz2, once per objective [0.1, the last 0.5]",
+        ),
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the server, 0 for a free one.")] = 0,
-    out: Annotated[Path, typer.Option(file_okay=False, help="Folder for front, plot, database and logs.")] = Path(
-        "counterpoise-demo"
-    ),
-    stay: Annotated[bool, typer.Option("--stay", help="Leave the server running until Ctrl-C.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    port: Annotated[
+        int,
+        typer.Option(min=0, max=65535, help="Port of the server, 0 for a free one."),
+    ] = 0,
+    out: Annotated[
+        Path,
+        typer.Option(
+            file_okay=False, help="Folder for front, plot, database and logs."
+        ),
+    ] = Path("counterpoise-demo"),
+    stay: Annotated[
+        bool, typer.Option("--stay", help="Leave the server running until Ctrl-C.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON for programs.")
+    ] = False,
 ) -> None:
-    """Optimise a small UAV's wing with real server, planner and worker processes, in about three minutes.
+    """Optimise a small UAV's wing with real server, planner and worker processes, in
+    about three minutes.
 
-    Example: [bold]counterpoise demo --problem dtlz2 --m 3 --latency 0.1 --latency 0.1 --latency 0.5[/bold]
+    Example: [bold]counterpoise demo --problem dtlz2 --m 3 --latency 0.1 --latency 0.1
+    --latency 0.5[/bold]
     """
     require("sqlalchemy", "The server, which the demo runs,", "server")
     require("matplotlib", "The library that draws the demo's plot", "demo")
@@ -46,7 +71,9 @@ def demo(
     from workers.demo.run import run
 
     if problem not in problems.PROBLEMS:
-        raise typer.BadParameter(f"there are {', '.join(problems.PROBLEMS)}", param_hint="--problem")
+        raise typer.BadParameter(
+            f"there are {', '.join(problems.PROBLEMS)}", param_hint="--problem"
+        )
     if problem == "wing" and (latency or m):
         message = "the wing has three objectives with evaluation times of their own"
         raise typer.BadParameter(message, param_hint="--m, --latency")

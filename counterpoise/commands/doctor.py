@@ -1,4 +1,6 @@
-"""The command `doctor`: checks server, token, workers and database, with what to do about each fault."""
+"""The command `doctor`: checks server, token, workers and database, with what to do
+about each fault.
+"""
 
 import importlib.util
 import json
@@ -26,7 +28,12 @@ class Status(StrEnum):
     FAULT = "fault"
 
 
-STYLES = {Status.OK: "green", Status.SKIPPED: "dim", Status.WARNING: "yellow", Status.FAULT: "bold red"}
+STYLES = {
+    Status.OK: "green",
+    Status.SKIPPED: "dim",
+    Status.WARNING: "yellow",
+    Status.FAULT: "bold red",
+}
 
 
 class Finding(NamedTuple):
@@ -44,11 +51,17 @@ def doctor(
     token: Token = None,
     database_url: Annotated[
         str | None,
-        typer.Option("--database-url", envvar="COUNTERPOISE_DATABASE_URL", help="Check this database, too."),
+        typer.Option(
+            "--database-url",
+            envvar="COUNTERPOISE_DATABASE_URL",
+            help="Check this database, too.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check server, token, workers and database. Exits with 1 if there is a fault; warnings do not count.
+    """Check server, token, workers and database.
+
+    Exits with 1 if there is a fault; warnings do not count.
 
     Example: [bold]counterpoise doctor --database-url sqlite:///counterpoise.db[/bold]
     """
@@ -67,7 +80,11 @@ def doctor(
 
 def _print(console: Console, finding: Finding) -> None:
     style = STYLES[Status(finding.status)]
-    console.print(Text.assemble((f"{finding.status:<8}", style), f"{finding.check:<11}", finding.detail))
+    console.print(
+        Text.assemble(
+            (f"{finding.status:<8}", style), f"{finding.check:<11}", finding.detail
+        )
+    )
 
 
 def server_findings(url: str, token: str | None) -> Iterator[Finding]:
@@ -92,7 +109,11 @@ def _version_finding(client: Client) -> Finding:
     try:
         title, version = client.about()
     except RequestFailed:
-        return Finding("version", Status.WARNING, f"{client.url} has no version; is it a Counterpoise server?")
+        return Finding(
+            "version",
+            Status.WARNING,
+            f"{client.url} has no version; is it a Counterpoise server?",
+        )
     if title != "Counterpoise":
         detail = f"{client.url} is {title!r}, not a Counterpoise server; set COUNTERPOISE_URL"
         return Finding("version", Status.FAULT, detail)
@@ -108,9 +129,17 @@ def _worker_findings(client: Client) -> Iterator[Finding]:
     except RequestFailed as error:
         yield _refusal_finding(error)
         return
-    yield Finding("token", Status.OK, "accepted" if client.has_token else "none given, and none is required")
+    yield Finding(
+        "token",
+        Status.OK,
+        "accepted" if client.has_token else "none given, and none is required",
+    )
     if not workers:
-        yield Finding("workers", Status.WARNING, "none has asked for jobs yet; studies wait until one does")
+        yield Finding(
+            "workers",
+            Status.WARNING,
+            "none has asked for jobs yet; studies wait until one does",
+        )
         return
     busy = sum(1 for worker in workers if worker.jobs)
     last = max(worker.last_seen_at for worker in workers)
@@ -122,18 +151,28 @@ def _refusal_finding(error: RequestFailed) -> Finding:
     if error.status == 401:
         return Finding("token", Status.FAULT, str(error))
     if error.status == 403:
-        return Finding("token", Status.WARNING, f"accepted, but not for reading workers: {error}")
+        return Finding(
+            "token", Status.WARNING, f"accepted, but not for reading workers: {error}"
+        )
     return Finding("workers", Status.FAULT, str(error))
 
 
 def database_findings(database_url: str | None) -> Iterator[Finding]:
     if database_url is None:
         hint = "give --database-url (or COUNTERPOISE_DATABASE_URL) to check them"
-        yield Finding("database", Status.SKIPPED, f"not checked: database, migrations and clock; {hint}")
+        yield Finding(
+            "database",
+            Status.SKIPPED,
+            f"not checked: database, migrations and clock; {hint}",
+        )
         return
     if importlib.util.find_spec("sqlalchemy") is None:
         hint = "install it with: pip install 'counterpoise[server]'"
-        yield Finding("database", Status.WARNING, f"not checked, as the server is not installed here; {hint}")
+        yield Finding(
+            "database",
+            Status.WARNING,
+            f"not checked, as the server is not installed here; {hint}",
+        )
         return
     from app.service.monitoring.doctor import examine
 

@@ -15,9 +15,18 @@ def _check_name(name: str) -> str:
         raise typer.BadParameter(NAME_RULE) from None
 
 
-StudyName = Annotated[str, typer.Argument(metavar="STUDY", callback=_check_name, help="The study's name.")]
-Url = Annotated[str, typer.Option("--url", envvar="COUNTERPOISE_URL", help="The server.")]
+StudyName = Annotated[
+    str, typer.Argument(metavar="STUDY", callback=_check_name, help="The study's name.")
+]
+Url = Annotated[
+    str, typer.Option("--url", envvar="COUNTERPOISE_URL", help="The server.")
+]
 Token = Annotated[
-    str | None, typer.Option("--token", envvar="COUNTERPOISE_TOKEN", help="Bearer token, if the server requires one.")
+    str | None,
+    typer.Option(
+        "--token",
+        envvar="COUNTERPOISE_TOKEN",
+        help="Bearer token, if the server requires one.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]

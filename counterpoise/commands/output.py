@@ -1,4 +1,6 @@
-"""How commands print, and how they fail: one sentence on standard error and an exit code for scripts."""
+"""How commands print, and how they fail: one sentence on standard error and an exit
+code for scripts.
+"""
 
 import importlib.util
 import json
@@ -19,7 +21,9 @@ PIPE_WIDTH = 160  # in a file or a pipe nothing needs to be cut off
 
 
 def fail(message: str, code: int = FAILED) -> NoReturn:
-    Console(stderr=True, highlight=False, soft_wrap=True).print("[bold red]Error:[/bold red]", end=" ")
+    Console(stderr=True, highlight=False, soft_wrap=True).print(
+        "[bold red]Error:[/bold red]", end=" "
+    )
     Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(message)
     raise typer.Exit(code)
 
@@ -27,12 +31,17 @@ def fail(message: str, code: int = FAILED) -> NoReturn:
 def require(module: str, what: str, extra: str) -> None:
     """Fail, with the command that installs it, where an extra is not installed."""
     if importlib.util.find_spec(module) is None:
-        fail(f"{what} is not installed here; install it with: pip install 'counterpoise[{extra}]'")
+        fail(
+            f"{what} is not installed here; install it with: pip install 'counterpoise[{extra}]'"
+        )
 
 
 @contextmanager
 def connected(url: str, token: str | None) -> Iterator[Client]:
-    """A client whose errors end the command. Nothing is repeated: a person sees at once that the server is down."""
+    """A client whose errors end the command.
+
+    Nothing is repeated: a person sees at once that the server is down.
+    """
     try:
         with Client(url, token, retry_s=0) as client:
             yield client

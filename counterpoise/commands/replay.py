@@ -26,22 +26,31 @@ def replay(
     step: Annotated[
         str | None,
         typer.Argument(
-            metavar="[STEP]", help="As samples and steps name it: initial, stream:OBJECTIVE:NUMBER, search:NUMBER."
+            metavar="[STEP]",
+            help="As samples and steps name it: initial, stream:OBJECTIVE:NUMBER, search:NUMBER.",
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every step that is done.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every step that is done.")
+    ] = False,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute a step again from the database and compare it with what was proposed. Exits with 1 if it differs.
+    """Compute a step again from the database and compare it with what was proposed.
 
-    Bit for bit under the same versions and processor; otherwise it prints which differ and how far the proposals
-    are apart. It only reads, needs no server, and may run beside one.
+    Exits with 1 if it differs.
+
+    Bit for bit under the same versions and processor; otherwise it prints which differ
+    and how far the proposals are apart. It only reads, needs no server, and may run
+    beside one.
 
     Example: [bold]counterpoise replay wing search:3[/bold]
     """
     if every == (step is not None):
-        fail("name one step (counterpoise replay wing search:3), or give --all", WRONG_USAGE)
+        fail(
+            "name one step (counterpoise replay wing search:3), or give --all",
+            WRONG_USAGE,
+        )
     console = Console(highlight=False, soft_wrap=True)
     results: list[Replayed] = []
 
@@ -57,7 +66,12 @@ def replay(
 
     equal = run_with_settings(start, database_url=database_url)
     if as_json:
-        typer.echo(json.dumps({"equal": equal, "steps": [asdict(result) for result in results]}, indent=2))
+        typer.echo(
+            json.dumps(
+                {"equal": equal, "steps": [asdict(result) for result in results]},
+                indent=2,
+            )
+        )
     else:
         for line in _summary(results):
             console.print(line)
@@ -67,18 +81,26 @@ def replay(
 
 def _line(result: "Replayed") -> Text:
     style, status = ("green", "equal") if result.equal else ("bold red", "different")
-    return Text.assemble((f"{status:<10}", style), f"{result.step:<20} ", _comparison(result))
+    return Text.assemble(
+        (f"{status:<10}", style), f"{result.step:<20} ", _comparison(result)
+    )
 
 
 def _comparison(result: "Replayed") -> str:
     samples = count(result.samples, "sample")
     if result.equal:
-        return f"{samples}, bit for bit" if result.samples else "no samples were proposed, neither then nor now"
+        return (
+            f"{samples}, bit for bit"
+            if result.samples
+            else "no samples were proposed, neither then nor now"
+        )
     differences = [f"{result.equal_samples} of {samples} equal"]
     if result.proposed_now != result.samples:
         differences.append(f"{result.proposed_now} are proposed now")
     if result.largest_distance:
-        differences.append(f"at most {result.largest_distance:.3g} apart in the unit cube")
+        differences.append(
+            f"at most {result.largest_distance:.3g} apart in the unit cube"
+        )
     return "; ".join([*differences, *result.faults])
 
 

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 DatabaseUrl = Annotated[
-    str | None, typer.Option("--database-url", help="sqlite:///FILE or postgresql://… [COUNTERPOISE_DATABASE_URL]")
+    str | None,
+    typer.Option(
+        "--database-url",
+        help="sqlite:///FILE or postgresql://… [COUNTERPOISE_DATABASE_URL]",
+    ),
 ]
 
 
@@ -28,16 +32,26 @@ def add_to(app: typer.Typer) -> None:
 
 
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address to listen on [COUNTERPOISE_HOST, else 127.0.0.1]")] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(help="Address to listen on [COUNTERPOISE_HOST, else 127.0.0.1]"),
+    ] = None,
     port: Annotated[
-        int | None, typer.Option(help="Port to listen on, 0 for any [COUNTERPOISE_PORT, else 8000]")
+        int | None,
+        typer.Option(
+            help="Port to listen on, 0 for any [COUNTERPOISE_PORT, else 8000]"
+        ),
     ] = None,
     database_url: DatabaseUrl = None,
-    planner: Annotated[bool, typer.Option("--planner/--no-planner", help="Run a planner beside the server.")] = True,
+    planner: Annotated[
+        bool,
+        typer.Option("--planner/--no-planner", help="Run a planner beside the server."),
+    ] = True,
 ) -> None:
     """Run the server. SQLite databases are created and upgraded as needed.
 
-    Example: [bold]counterpoise serve --port 8000 --database-url sqlite:///counterpoise.db[/bold]
+    Example: [bold]counterpoise serve --port 8000 --database-url
+    sqlite:///counterpoise.db[/bold]
     """
 
     def start(settings: "Settings") -> None:
@@ -50,11 +64,16 @@ def serve(
 
 def planner(
     database_url: DatabaseUrl = None,
-    with_parent: Annotated[bool, typer.Option(hidden=True, help="End when standard input ends.")] = False,
+    with_parent: Annotated[
+        bool, typer.Option(hidden=True, help="End when standard input ends.")
+    ] = False,
 ) -> None:
-    """Run a planner: it fits models, plans steps and expires leases. Any number of them may run.
+    """Run a planner: it fits models, plans steps and expires leases.
 
-    Example: [bold]counterpoise planner --database-url postgresql://me@localhost/counterpoise[/bold]
+    Any number of them may run.
+
+    Example: [bold]counterpoise planner --database-url
+    postgresql://me@localhost/counterpoise[/bold]
     """
 
     def start(settings: "Settings") -> None:
@@ -69,9 +88,11 @@ def migrate(
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring a database to the schema that this version needs; safe to repeat and to run from several places at once.
+    """Bring a database to the schema that this version needs; safe to repeat and to run
+    from several places at once.
 
-    Example: [bold]counterpoise migrate --database-url postgresql://me@localhost/counterpoise[/bold]
+    Example: [bold]counterpoise migrate --database-url
+    postgresql://me@localhost/counterpoise[/bold]
     """
 
     def start(settings: "Settings") -> tuple[str | None, str]:
@@ -83,12 +104,21 @@ def migrate(
     if as_json:
         typer.echo(json.dumps({"before": before, "after": after}))
     else:
-        change = f"already at {after}" if before == after else f"{before or 'empty'} -> {after}"
+        change = (
+            f"already at {after}"
+            if before == after
+            else f"{before or 'empty'} -> {after}"
+        )
         Console().print(f"database: {change}", highlight=False)
 
 
-def run_with_settings(command: Callable[["Settings"], Result], **options: Any) -> Result:
-    """Run a command of the server. It imports what it needs, so that an invalid setting is reported at once."""
+def run_with_settings(
+    command: Callable[["Settings"], Result], **options: Any
+) -> Result:
+    """Run a command of the server.
+
+    It imports what it needs, so that an invalid setting is reported at once.
+    """
     require("sqlalchemy", "The server", "server")
     os.environ.update(ONE_BLAS_THREAD)  # before the libraries are loaded
     from app.errors import CounterpoiseError, SettingsInvalid

@@ -1,4 +1,7 @@
-"""Every code that the service stores or sends. Programs compare these; sentences beside them are for people."""
+"""Every code that the service stores or sends.
+
+Programs compare these; sentences beside them are for people.
+"""
 
 from enum import StrEnum
 
@@ -47,7 +50,9 @@ class Outcome(StrEnum):
     DUPLICATE = "duplicate"  # a value told after another lease's value
     EXPIRED = "expired"
     RELEASED = "released"
-    OVERTAKEN = "overtaken"  # the value became known from elsewhere while the attempt ran
+    OVERTAKEN = (
+        "overtaken"  # the value became known from elsewhere while the attempt ran
+    )
 
     @property
     def was_told(self) -> bool:
@@ -56,7 +61,10 @@ class Outcome(StrEnum):
 
 
 class FailureKind(StrEnum):
-    """Why there is no value. Workers report the first three; `lost` is recorded after too many lost leases."""
+    """Why there is no value.
+
+    Workers report the first three; `lost` is recorded after too many lost leases.
+    """
 
     INFEASIBLE = "infeasible"
     ERROR = "error"

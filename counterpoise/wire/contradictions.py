@@ -1,4 +1,7 @@
-"""Faults between the fields of a specification. Reads raw data, so that a fault of one field hides no other."""
+"""Faults between the fields of a specification.
+
+Reads raw data, so that a fault of one field hides no other.
+"""
 
 import math
 from collections.abc import Iterator
@@ -9,7 +12,11 @@ from counterpoise.wire.problems import Fault, did_you_mean, fault_at
 MOST_FAULTS = 1000
 WIDEST_INTEGER = 2**31  # levels of a range
 LARGEST_INTEGER = 2**52  # beyond it a float has no halves
-RUN_FIELDS = ("evaluation_time_s", "lease_s", "timeout_s")  # of a run, not of one of its outputs
+RUN_FIELDS = (
+    "evaluation_time_s",
+    "lease_s",
+    "timeout_s",
+)  # of a run, not of one of its outputs
 Record = dict[Any, Any]
 FieldFault = tuple[str, str]  # field, detail
 
@@ -19,7 +26,9 @@ def initial_count(variables: int, initial_samples: int | None) -> int:
 
 
 def contradictions(raw: Record) -> Iterator[Fault]:
-    """Values of a wrong type are skipped here: the fault of their field is found elsewhere."""
+    """Values of a wrong type are skipped here: the fault of their field is found
+    elsewhere.
+    """
     variables = _records(raw, "variables")
     objectives = _records(raw, "objectives")
     yield from _repeated_names("variables", variables)
@@ -27,7 +36,11 @@ def contradictions(raw: Record) -> Iterator[Fault]:
     for index, variable in variables:
         for field, detail in _range_faults(variable):
             yield fault_at(("variables", index, field), detail)
-    named = [objective for _, objective in objectives if isinstance(objective.get("name"), str)]
+    named = [
+        objective
+        for _, objective in objectives
+        if isinstance(objective.get("name"), str)
+    ]
     run_of = {objective["name"]: objective.get("same_run_as") for objective in named}
     for index, objective in objectives:
         faults = [*_run_faults(objective, run_of), *_lease_faults(objective, raw)]
@@ -42,7 +55,10 @@ def _repeated_names(kind: str, records: list[tuple[int, Record]]) -> Iterator[Fa
     for index, record in records:
         name = record.get("name")
         if isinstance(name, str) and first.setdefault(name, index) != index:
-            yield fault_at((kind, index, "name"), f"{name!r} is already the name of {kind}/{first[name]}")
+            yield fault_at(
+                (kind, index, "name"),
+                f"{name!r} is already the name of {kind}/{first[name]}",
+            )
 
 
 def _range_faults(variable: Record) -> Iterator[FieldFault]:
@@ -62,9 +78,15 @@ def _range_faults(variable: Record) -> Iterator[FieldFault]:
     elif not math.isfinite(high - low):
         yield "high", "high - low is too large for a number; choose another unit"
     elif is_integer and high - low > WIDEST_INTEGER:
-        yield "high", f"an integer variable's range is at most 2**31, not {high - low:.0f}"
+        yield (
+            "high",
+            f"an integer variable's range is at most 2**31, not {high - low:.0f}",
+        )
     elif is_log and low > 0 and math.log(high) <= math.log(low):
-        yield "high", "low and high are the same on a log scale; choose them further apart"
+        yield (
+            "high",
+            "low and high are the same on a log scale; choose them further apart",
+        )
 
 
 def _integer_faults(field: str, bound: float | None) -> Iterator[FieldFault]:
@@ -73,7 +95,10 @@ def _integer_faults(field: str, bound: float | None) -> Iterator[FieldFault]:
     if not bound.is_integer():
         yield field, f"an integer variable needs integer bounds, not {bound:g}"
     elif abs(bound) > LARGEST_INTEGER:
-        yield field, "beyond 2**52 integers are not exact; choose another origin or unit"
+        yield (
+            field,
+            "beyond 2**52 integers are not exact; choose another origin or unit",
+        )
 
 
 def _run_faults(objective: Record, run_of: dict[str, Any]) -> Iterator[FieldFault]:
@@ -85,7 +110,10 @@ def _run_faults(objective: Record, run_of: dict[str, Any]) -> Iterator[FieldFaul
         yield "same_run_as", detail
     for field in RUN_FIELDS:
         if objective.get(field) is not None:
-            yield field, f"belongs to the run: declare it for objective {_short(run)}, not for one with same_run_as"
+            yield (
+                field,
+                f"belongs to the run: declare it for objective {_short(run)}, not for one with same_run_as",
+            )
 
 
 def _run_fault(name: object, run: str, run_of: dict[str, Any]) -> str | None:
@@ -122,7 +150,10 @@ def _lease_faults(objective: Record, raw: Record) -> Iterator[FieldFault]:
     lease = _number(raw.get("lease_s")) if own is None else own
     if timeout is not None and lease is not None and timeout < lease:
         field = "the study's lease_s" if own is None else "lease_s"
-        yield "timeout_s", f"timeout_s ({timeout:g}) must be at least {field} ({lease:g})"
+        yield (
+            "timeout_s",
+            f"timeout_s ({timeout:g}) must be at least {field} ({lease:g})",
+        )
 
 
 def _ratio_faults(raw: Record, run_of: dict[str, Any]) -> Iterator[Fault]:
@@ -132,9 +163,15 @@ def _ratio_faults(raw: Record, run_of: dict[str, Any]) -> Iterator[Fault]:
     names = [name for name in ratios if isinstance(name, str)]
     for name in names[:MOST_FAULTS]:
         if name not in run_of:
-            yield fault_at(("ratios", name), f"there is no objective {_short(name)}{did_you_mean(name, run_of)}")
+            yield fault_at(
+                ("ratios", name),
+                f"there is no objective {_short(name)}{did_you_mean(name, run_of)}",
+            )
         elif isinstance(run_of[name], str):
-            yield fault_at(("ratios", name), f"the ratio is that of the run: declare it for {_short(run_of[name])}")
+            yield fault_at(
+                ("ratios", name),
+                f"the ratio is that of the run: declare it for {_short(run_of[name])}",
+            )
 
 
 def _budget_faults(raw: Record) -> Iterator[Fault]:

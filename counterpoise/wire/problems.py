@@ -13,25 +13,41 @@ class Fault(BaseModel):
     """One fault of a request."""
 
     pointer: str = Field(
-        description="where: a JSON pointer into the body, or the parameter", examples=["#/variables/0/low"]
+        description="where: a JSON pointer into the body, or the parameter",
+        examples=["#/variables/0/low"],
     )
-    detail: str = Field(description="what is wrong there", examples=["Input should be a valid number"])
-    row: int | None = Field(None, description="of an imported file: the line of a CSV file, the index in a JSON list")
-    related_row: int | None = Field(None, description="another row of the same file that contradicts this one")
+    detail: str = Field(
+        description="what is wrong there", examples=["Input should be a valid number"]
+    )
+    row: int | None = Field(
+        None,
+        description="of an imported file: the line of a CSV file, the index in a JSON list",
+    )
+    related_row: int | None = Field(
+        None, description="another row of the same file that contradicts this one"
+    )
 
 
 class Problem(BaseModel):
     """An error, as RFC 9457 `application/problem+json`."""
 
     type: str = Field(
-        description="stable name of the kind of problem", examples=["urn:counterpoise:problem:invalid-request"]
+        description="stable name of the kind of problem",
+        examples=["urn:counterpoise:problem:invalid-request"],
     )
-    title: str = Field(description="the kind of problem, for people", examples=["The request is not valid"])
+    title: str = Field(
+        description="the kind of problem, for people",
+        examples=["The request is not valid"],
+    )
     status: int = Field(examples=[422])
     detail: str = Field(description="what happened, and what to do")
     instance: str = Field(description="the path of the request", examples=["/studies"])
-    request_id: str = Field(description="the same id as in the server's log and the X-Request-ID header")
-    errors: list[Fault] = Field(default=[], description="every fault of an invalid request")
+    request_id: str = Field(
+        description="the same id as in the server's log and the X-Request-ID header"
+    )
+    errors: list[Fault] = Field(
+        default=[], description="every fault of an invalid request"
+    )
 
 
 class Status(BaseModel):
@@ -41,7 +57,9 @@ class Status(BaseModel):
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """The end of a message: "; did you mean 'crash'?", or an empty string if no choice is similar."""
+    """The end of a message: "; did you mean 'crash'?", or an empty string if no choice
+    is similar.
+    """
     similar = difflib.get_close_matches(word, list(choices), n=1)
     return f"; did you mean {similar[0]!r}?" if similar else ""
 
@@ -49,7 +67,9 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
 def must_be_one_of(expected: str, given: object) -> str:
     """`expected` as pydantic lists choices: "'a', 'b' or 'c'"."""
     choices = re.findall(r"'([^']*)'", expected)
-    return f"must be one of {', '.join(choices)}{did_you_mean(str(given)[:100], choices)}"
+    return (
+        f"must be one of {', '.join(choices)}{did_you_mean(str(given)[:100], choices)}"
+    )
 
 
 def fault_at(location: Iterable[int | str], detail: str) -> Fault:
@@ -69,6 +89,10 @@ def list_faults(faults: Iterable[Fault]) -> str:
     """The end of a message: each fault with its place, on a line of its own."""
     lines = []
     for fault in faults:
-        related = "" if fault.related_row is None else f" (the other row: {fault.related_row})"
+        related = (
+            ""
+            if fault.related_row is None
+            else f" (the other row: {fault.related_row})"
+        )
         lines.append(f"\n  {fault.pointer}: {fault.detail}{related}")
     return "".join(lines)

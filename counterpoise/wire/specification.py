@@ -1,13 +1,23 @@
-"""A study's specification. `parse_specification` reads one and reports all its faults at once.
+"""A study's specification.
 
-The models check each field, `contradictions` the fields together. The latter reads the raw data, so that a fault of one
-field hides no fault of another.
+`parse_specification` reads one and reports all its faults at once.
+
+The models check each field, `contradictions` the fields together. The latter reads the
+raw data, so that a fault of one field hides no fault of another.
 """
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    StringConstraints,
+    ValidationError,
+)
 from pydantic_core import ErrorDetails
 
 from counterpoise.wire.contradictions import MOST_FAULTS, contradictions, initial_count
@@ -15,7 +25,9 @@ from counterpoise.wire.problems import Fault, did_you_mean, fault_at, must_be_on
 
 Strategy = Literal["sbp-bo", "bo-aaf", "sbp-bo-r", "sbp-bo-c"]
 BENCHMARK_ONLY = "sbp-nogpc"
-NAME_RULE = "a name is 1 to 100 of A-Z a-z 0-9 . _ - and begins with a letter or a digit"
+NAME_RULE = (
+    "a name is 1 to 100 of A-Z a-z 0-9 . _ - and begins with a letter or a digit"
+)
 MOST_VARIABLES, MOST_OBJECTIVES = 100, 20
 MOST = {"variables": MOST_VARIABLES, "objectives": MOST_OBJECTIVES}
 DAY, YEAR = 86_400, 366 * 86_400
@@ -41,9 +53,20 @@ EXAMPLE: dict[str, Any] = {
     ],
     "objectives": [
         {"name": "mass", "evaluation_time_s": 0.01},
-        {"name": "drag", "direction": "minimize", "evaluation_time_s": 0.2, "unit": "N"},
+        {
+            "name": "drag",
+            "direction": "minimize",
+            "evaluation_time_s": 0.2,
+            "unit": "N",
+        },
         {"name": "lift", "direction": "maximize", "same_run_as": "drag"},
-        {"name": "stiffness", "direction": "maximize", "evaluation_time_s": 2.0, "lease_s": 120, "timeout_s": 3600},
+        {
+            "name": "stiffness",
+            "direction": "maximize",
+            "evaluation_time_s": 2.0,
+            "lease_s": 120,
+            "timeout_s": 3600,
+        },
     ],
     "budget": 60,
     "strategy": "sbp-bo",
@@ -80,42 +103,81 @@ class Objective(_Part):
         None,
         description="how long one evaluation takes; ratios are computed from it if every run has one, else measured",
     )
-    unit: Annotated[str, StringConstraints(max_length=50, pattern=r"^[^\x00-\x1f]*$")] | None = None
+    unit: (
+        Annotated[str, StringConstraints(max_length=50, pattern=r"^[^\x00-\x1f]*$")]
+        | None
+    ) = None
     same_run_as: str | None = Field(
-        None, description="the objective whose run also returns this one's value: no jobs, times and leases of its own"
+        None,
+        description="the objective whose run also returns this one's value: no jobs, times and leases of its own",
     )
     lease_s: LeaseSeconds | None = Field(None, description="null: the study's")
     timeout_s: Seconds | None = Field(
-        None, description="heartbeats do not extend a lease beyond so long; null: no limit"
+        None,
+        description="heartbeats do not extend a lease beyond so long; null: no limit",
     )
 
 
 class Specification(_Part):
-    """What an engineer declares: variables, objectives, budget. Read with `parse_specification`, which checks it."""
+    """What an engineer declares: variables, objectives, budget.
+
+    Read with `parse_specification`, which checks it.
+    """
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
     name: Name = Field(description=NAME_RULE)
-    # `_length_faults` checks how many there are: pydantic does not count items that have faults.
-    variables: tuple[Variable, ...] = Field(json_schema_extra={"minItems": 1, "maxItems": MOST_VARIABLES})
-    objectives: tuple[Objective, ...] = Field(json_schema_extra={"minItems": 1, "maxItems": MOST_OBJECTIVES})
-    budget: Whole = Field(ge=1, le=1_000_000, description="full samples in all, including the initial design")
+    # `_length_faults` checks how many there are: pydantic does not count items that
+    # have faults.
+    variables: tuple[Variable, ...] = Field(
+        json_schema_extra={"minItems": 1, "maxItems": MOST_VARIABLES}
+    )
+    objectives: tuple[Objective, ...] = Field(
+        json_schema_extra={"minItems": 1, "maxItems": MOST_OBJECTIVES}
+    )
+    budget: Whole = Field(
+        ge=1,
+        le=1_000_000,
+        description="full samples in all, including the initial design",
+    )
     strategy: Strategy = "sbp-bo"
-    initial_samples: Whole | None = Field(None, ge=2, description="size of the initial design; null: 11 d - 1")
+    initial_samples: Whole | None = Field(
+        None, ge=2, description="size of the initial design; null: 11 d - 1"
+    )
     batch_size: Whole = Field(3, ge=1, le=1000, description="full samples per step")
-    generations: Whole = Field(20, ge=1, le=1000, description="generations of RVEA per step")
-    cheap_threshold: Number = Field(1.0, ge=1, description="an objective is cheap if its ratio is above this")
+    generations: Whole = Field(
+        20, ge=1, le=1000, description="generations of RVEA per step"
+    )
+    cheap_threshold: Number = Field(
+        1.0, ge=1, description="an objective is cheap if its ratio is above this"
+    )
     ratios: dict[str, Annotated[Number, Field(ge=1)]] | None = Field(
         None,
         description="how many evaluations of an objective fit into one of the slowest, by name (1 for those left out);"
         " null: from evaluation times",
     )
-    max_ratio: Number = Field(20.0, ge=1, le=1000, description="ratios are cut off here, and rounded down")
+    max_ratio: Number = Field(
+        20.0, ge=1, le=1000, description="ratios are cut off here, and rounded down"
+    )
     lease_s: LeaseSeconds | None = Field(None, description="null: the server's default")
-    max_attempts: Whole = Field(3, ge=1, le=1000, description="errors after which a job has failed")
-    max_losses: Whole = Field(10, ge=1, le=1000, description="expiries and infrastructure faults after which it has")
-    seed: Whole | None = Field(None, ge=0, le=2**63 - 1, description="null: the server draws one and stores it here")
-    notes: Annotated[str, StringConstraints(max_length=20_000, pattern=r"^[^\x00]*$")] = ""
+    max_attempts: Whole = Field(
+        3, ge=1, le=1000, description="errors after which a job has failed"
+    )
+    max_losses: Whole = Field(
+        10,
+        ge=1,
+        le=1000,
+        description="expiries and infrastructure faults after which it has",
+    )
+    seed: Whole | None = Field(
+        None,
+        ge=0,
+        le=2**63 - 1,
+        description="null: the server draws one and stores it here",
+    )
+    notes: Annotated[
+        str, StringConstraints(max_length=20_000, pattern=r"^[^\x00]*$")
+    ] = ""
 
     @property
     def initial_count(self) -> int:
@@ -129,16 +191,24 @@ class Specification(_Part):
     @property
     def runs(self) -> tuple[str, ...]:
         """The objectives with jobs of their own."""
-        return tuple(objective.name for objective in self.objectives if objective.same_run_as is None)
+        return tuple(
+            objective.name
+            for objective in self.objectives
+            if objective.same_run_as is None
+        )
 
     def also(self, objective: str) -> tuple[str, ...]:
         """The objectives whose values this one's run also returns."""
-        return tuple(other.name for other in self.objectives if other.same_run_as == objective)
+        return tuple(
+            other.name for other in self.objectives if other.same_run_as == objective
+        )
 
     @property
     def declared_times(self) -> bool:
         """Whether every run has an evaluation time, so that none needs to be measured."""
-        runs = [objective for objective in self.objectives if objective.same_run_as is None]
+        runs = [
+            objective for objective in self.objectives if objective.same_run_as is None
+        ]
         return all(run.evaluation_time_s is not None for run in runs)
 
 
@@ -147,7 +217,9 @@ class SpecificationInvalid(ValueError):
 
     def __init__(self, faults: list[Fault]) -> None:
         self.faults = faults
-        super().__init__("; ".join(f"{fault.pointer}: {fault.detail}" for fault in faults))
+        super().__init__(
+            "; ".join(f"{fault.pointer}: {fault.detail}" for fault in faults)
+        )
 
 
 def example() -> Specification:
@@ -158,7 +230,12 @@ def parse_specification(raw: object) -> Specification:
     """Raises SpecificationInvalid, with every fault."""
     if not isinstance(raw, dict):
         raise SpecificationInvalid(
-            [fault_at((), "a specification is an object with name, variables, objectives, budget")]
+            [
+                fault_at(
+                    (),
+                    "a specification is an object with name, variables, objectives, budget",
+                )
+            ]
         )
     faults = list(_length_faults(raw))
     specification = None
@@ -175,7 +252,9 @@ def parse_specification(raw: object) -> Specification:
 
 
 def _shortened(raw: dict[Any, Any]) -> dict[Any, Any]:
-    """Without surplus items, which would hide the faults of the others or add a million."""
+    """Without surplus items, which would hide the faults of the others or add a
+    million.
+    """
     shortened = dict(raw)
     for key, most in MOST.items():
         if isinstance(raw.get(key), list):
@@ -187,7 +266,10 @@ def _length_faults(raw: dict[Any, Any]) -> Iterator[Fault]:
     for key, most in MOST.items():
         items = raw.get(key)
         if isinstance(items, list) and not 1 <= len(items) <= most:
-            yield fault_at((key,), f"{len(items)} {key}; there must be at least 1 and at most {most}")
+            yield fault_at(
+                (key,),
+                f"{len(items)} {key}; there must be at least 1 and at most {most}",
+            )
 
 
 def _message(detail: ErrorDetails) -> str:
@@ -196,10 +278,17 @@ def _message(detail: ErrorDetails) -> str:
             return "is required"
         case "extra_forbidden":
             fields = _fields(detail["loc"])
-            hint = did_you_mean(str(detail["loc"][-1]), fields) or f"; there are {', '.join(fields)}"
+            hint = (
+                did_you_mean(str(detail["loc"][-1]), fields)
+                or f"; there are {', '.join(fields)}"
+            )
             return f"there is no such field{hint}"
         case "string_pattern_mismatch":
-            return NAME_RULE if detail["loc"][-1] == "name" else "control characters are not possible here"
+            return (
+                NAME_RULE
+                if detail["loc"][-1] == "name"
+                else "control characters are not possible here"
+            )
         case "tuple_type":
             return "must be a list"
         case "model_type" | "dict_type":
@@ -213,6 +302,9 @@ def _message(detail: ErrorDetails) -> str:
 
 def _fields(location: tuple[int | str, ...]) -> list[str]:
     """The fields of the part of a specification that contains this location."""
-    parts: dict[object, type[BaseModel]] = {"variables": Variable, "objectives": Objective}
+    parts: dict[object, type[BaseModel]] = {
+        "variables": Variable,
+        "objectives": Objective,
+    }
     part = parts[location[0]] if len(location) > 1 else Specification
     return list(part.model_fields)

@@ -12,7 +12,9 @@ MOST_BUDGET = 1_000_000  # as for a specification
 
 class Page(BaseModel, Generic[Item]):
     items: list[Item]
-    next: str | None = Field(description="give it as `cursor` for the next page; null at the end")
+    next: str | None = Field(
+        description="give it as `cursor` for the next page; null at the end"
+    )
 
 
 class ObjectiveView(BaseModel):
@@ -21,10 +23,15 @@ class ObjectiveView(BaseModel):
     unit: str | None
     same_run_as: str | None
     cheap: bool
-    ratio: float = Field(description="evaluations of this objective that fit into one of the slowest")
-    median_duration_s: float | None = Field(description="of the last 100; null before the first")
+    ratio: float = Field(
+        description="evaluations of this objective that fit into one of the slowest"
+    )
+    median_duration_s: float | None = Field(
+        description="of the last 100; null before the first"
+    )
     duration_quartiles_s: tuple[float, float] | None = Field(
-        None, description="a quarter took less than the first, a quarter more than the second; null before the third"
+        None,
+        description="a quarter took less than the first, a quarter more than the second; null before the third",
     )
     ready: int
     leased: int
@@ -35,11 +42,15 @@ class ObjectiveView(BaseModel):
 
 class Hypervolume(BaseModel):
     value: float
-    reference_point: dict[str, float] = Field(description="in the user's units and directions")
+    reference_point: dict[str, float] = Field(
+        description="in the user's units and directions"
+    )
     step: int
     exact: bool = Field(description="false above 5 objectives: approximated")
     front: int | None = Field(None, description="samples on the front then")
-    previous: float | None = Field(None, description="the value at the step before, against the same point")
+    previous: float | None = Field(
+        None, description="the value at the step before, against the same point"
+    )
 
 
 class StudySummary(BaseModel):
@@ -54,7 +65,8 @@ class StudySummary(BaseModel):
     created_at: str
     finished_at: str | None
     ending: str | None = Field(
-        None, description="why it is finished: `budget_used`, `stopped` or `space_exhausted`; null before"
+        None,
+        description="why it is finished: `budget_used`, `stopped` or `space_exhausted`; null before",
     )
 
 
@@ -74,14 +86,20 @@ class StudyView(StudySummary):
         " three times"
     )
     hypervolume: Hypervolume | None
-    planning_s: float | None = Field(None, description="how long the last step took, from due to done")
-    health: list[HealthItem] = Field(description="what needs attention; empty when all is well")
+    planning_s: float | None = Field(
+        None, description="how long the last step took, from due to done"
+    )
+    health: list[HealthItem] = Field(
+        description="what needs attention; empty when all is well"
+    )
     spec: dict[str, Any]
 
 
 class SampleView(BaseModel):
     sample: int
-    step: str | None = Field(description="initial, stream:OBJECTIVE:NUMBER or search:NUMBER; null for imported ones")
+    step: str | None = Field(
+        description="initial, stream:OBJECTIVE:NUMBER or search:NUMBER; null for imported ones"
+    )
     full: bool
     x: dict[str, float | int]
     values: dict[str, float]
@@ -118,7 +136,9 @@ class AttemptView(BaseModel):
     failure: str | None
     message: str | None
     duration_s: float | None = Field(description="as the worker reported it")
-    details: dict[str, Any] | None = Field(description="`metadata` and `also`, as reported")
+    details: dict[str, Any] | None = Field(
+        description="`metadata` and `also`, as reported"
+    )
 
 
 class AttemptStory(BaseModel):
@@ -131,7 +151,9 @@ class AttemptStory(BaseModel):
     )
     value: float | None
     failure: str | None
-    message: str | None = Field(description="the last 2,000 characters of the worker's message about a failure")
+    message: str | None = Field(
+        description="the last 2,000 characters of the worker's message about a failure"
+    )
     duration_s: float | None = Field(description="as the worker measured it")
 
 
@@ -139,14 +161,18 @@ class JobStory(BaseModel):
     job: int
     study: str
     sample: int
-    step: str | None = Field(description="the step that proposed the sample; null for an imported one")
+    step: str | None = Field(
+        description="the step that proposed the sample; null for an imported one"
+    )
     objective: str
     also: list[str]
     cheap_only: bool
     x: dict[str, float | int]
     state: str
     value: float | None
-    ahead: int | None = Field(description="jobs before it in its queue; 1000 means so many or more")
+    ahead: int | None = Field(
+        description="jobs before it in its queue; 1000 means so many or more"
+    )
     why: list[str] = Field(description="why it is in this state, as sentences")
     attempts: list[AttemptStory] = Field(description="the latest 100, oldest first")
 
@@ -162,7 +188,9 @@ class StepView(BaseModel):
     done_at: str | None
     faults: int
     fault: str | None
-    record: dict[str, Any] | None = Field(description="what it read, seed, ratios, hyperparameters, versions, timings")
+    record: dict[str, Any] | None = Field(
+        description="what it read, seed, ratios, hyperparameters, versions, timings"
+    )
 
 
 class FrontItem(BaseModel):
@@ -182,8 +210,12 @@ class WorkerFailures(BaseModel):
 class WorkerView(BaseModel):
     worker: str
     first_seen_at: str
-    last_seen_at: str = Field(description="time of its last ask, tell, release or heartbeat")
-    alive: bool = Field(True, description="seen in the last two minutes, or it holds a job")
+    last_seen_at: str = Field(
+        description="time of its last ask, tell, release or heartbeat"
+    )
+    alive: bool = Field(
+        True, description="seen in the last two minutes, or it holds a job"
+    )
     drained: bool = Field(False, description="it gets no more jobs")
     studies: list[str] = Field([], description="the studies of its last ask")
     objectives: list[str] = []
@@ -192,12 +224,15 @@ class WorkerView(BaseModel):
     done: int = Field(0, description="values told, including late ones and duplicates")
     failures: WorkerFailures = WorkerFailures()
     busy_share: float = Field(
-        0.0, description="share of the time of its slots, from first to last seen, in which they held jobs"
+        0.0,
+        description="share of the time of its slots, from first to last seen, in which they held jobs",
     )
 
 
 class WorkerName(Request):
-    worker: WorkerText = Field(description="the name that it gives itself", examples=["node7-slot0"])
+    worker: WorkerText = Field(
+        description="the name that it gives itself", examples=["node7-slot0"]
+    )
 
 
 class Imported(BaseModel):
@@ -215,19 +250,27 @@ class Imported(BaseModel):
 
 class Extend(Request):
     budget: int = Field(
-        ge=1, le=MOST_BUDGET, strict=True, description="the new budget: full samples in all", examples=[120]
+        ge=1,
+        le=MOST_BUDGET,
+        strict=True,
+        description="the new budget: full samples in all",
+        examples=[120],
     )
 
 
 class Stop(Request):
     cancel_running: bool = Field(
-        False, strict=True, description="advise workers to stop what runs; otherwise it may finish"
+        False,
+        strict=True,
+        description="advise workers to stop what runs; otherwise it may finish",
     )
 
 
 class Retry(Request):
     objectives: list[str] | None = Field(
-        None, description="only failed jobs of these objectives; all objectives by default", examples=[["drag"]]
+        None,
+        description="only failed jobs of these objectives; all objectives by default",
+        examples=[["drag"]],
     )
 
 

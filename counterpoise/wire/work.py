@@ -18,17 +18,26 @@ from pydantic import (
 from counterpoise.wire.codes import EmptyReason, FailureKind
 from counterpoise.wire.text import printable
 
-ReportedFailure = Literal[FailureKind.INFEASIBLE, FailureKind.ERROR, FailureKind.INFRASTRUCTURE]
+ReportedFailure = Literal[
+    FailureKind.INFEASIBLE, FailureKind.ERROR, FailureKind.INFRASTRUCTURE
+]
 # No database keeps a NUL, and no name needs one.
-Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]+$")]
-WorkerText = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
+Name = Annotated[
+    str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]+$")
+]
+WorkerText = Annotated[
+    str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")
+]
 Token = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Id = Annotated[int, Field(ge=1, le=2**53, strict=True)]
-# Beyond this the squares that models are made of overflow; a penalty need not be larger.
+# Beyond this the squares that models are made of overflow; a penalty need not be
+# larger.
 LARGEST = 1e100
 # SQLite stores no negative zero; so that all databases return the same, none does.
 Value = Annotated[
-    float, Field(strict=True, allow_inf_nan=False, ge=-LARGEST, le=LARGEST), AfterValidator(lambda value: value + 0.0)
+    float,
+    Field(strict=True, allow_inf_nan=False, ge=-LARGEST, le=LARGEST),
+    AfterValidator(lambda value: value + 0.0),
 ]
 MOST_TELLS = 256
 LONGEST_S = 1e10  # three centuries
@@ -65,15 +74,32 @@ def _check_depth(value: object, depth: int = 0) -> None:
 
 
 class Ask(Request):
-    worker: WorkerText = Field(description="a name for this worker, the same each time", examples=["node7-slot0"])
+    worker: WorkerText = Field(
+        description="a name for this worker, the same each time",
+        examples=["node7-slot0"],
+    )
     studies: list[Name] = Field(
-        min_length=1, max_length=1000, description='names, or ["*"] for all', examples=[["wing"]]
+        min_length=1,
+        max_length=1000,
+        description='names, or ["*"] for all',
+        examples=[["wing"]],
     )
     objectives: list[Name] = Field(
-        min_length=1, max_length=1000, description='names, or ["*"] for all', examples=[["mass"]]
+        min_length=1,
+        max_length=1000,
+        description='names, or ["*"] for all',
+        examples=[["mass"]],
     )
-    max_jobs: int = Field(1, strict=True, ge=1, le=256, description="at most so many jobs")
-    wait_s: float = Field(0.0, strict=True, ge=0.0, le=60.0, description="wait so long for a job, if there is none now")
+    max_jobs: int = Field(
+        1, strict=True, ge=1, le=256, description="at most so many jobs"
+    )
+    wait_s: float = Field(
+        0.0,
+        strict=True,
+        ge=0.0,
+        le=60.0,
+        description="wait so long for a job, if there is none now",
+    )
 
 
 class Job(BaseModel):
@@ -82,13 +108,21 @@ class Job(BaseModel):
     study: str
     sample: int
     objective: str
-    also: list[str] = Field(description="objectives whose values come out of the same run")
+    also: list[str] = Field(
+        description="objectives whose values come out of the same run"
+    )
     x: dict[str, float | int] = Field(description="the point, in the study's units")
     attempt: int
-    seed: int = Field(description="for simulations that need one; the same for every attempt")
-    expires_at: str = Field(description="without a heartbeat the job is given to another worker after this time")
+    seed: int = Field(
+        description="for simulations that need one; the same for every attempt"
+    )
+    expires_at: str = Field(
+        description="without a heartbeat the job is given to another worker after this time"
+    )
     heartbeat_s: float = Field(description="send a heartbeat this often")
-    timeout_s: float | None = Field(description="heartbeats do not extend the lease beyond so long after its start")
+    timeout_s: float | None = Field(
+        description="heartbeats do not extend the lease beyond so long after its start"
+    )
 
 
 class Asked(BaseModel):
@@ -103,15 +137,18 @@ class Failure(Request):
         description="`infeasible`: the point has no value, not retried; `error`: the simulation failed, retried;"
         " `infrastructure`: licence or node, retried"
     )
-    message: Annotated[str, StringConstraints(max_length=20_000), BeforeValidator(_without_nul)] = Field(
-        "", description="for people, for example the end of a log"
-    )
+    message: Annotated[
+        str, StringConstraints(max_length=20_000), BeforeValidator(_without_nul)
+    ] = Field("", description="for people, for example the end of a log")
 
 
 # What `_value_or_failure` requires, for the OpenAPI document.
 _EITHER: dict[str, Any] = {
     "oneOf": [
-        {"required": ["value"], "properties": {"value": {"type": "number"}, "failure": {"type": "null"}}},
+        {
+            "required": ["value"],
+            "properties": {"value": {"type": "number"}, "failure": {"type": "null"}},
+        },
         {
             "required": ["failure"],
             "properties": {
@@ -129,18 +166,29 @@ class Tell(Request):
 
     job: Id = Field(description="as returned by /ask")
     lease: Token = Field(description="as returned by /ask with the job")
-    value: Value | None = Field(None, description="in the study's units; this or `failure`")
-    failure: Failure | None = Field(None, description="why there is no value")
-    also: dict[str, Value] = Field({}, description="values of the objectives that the job listed in `also`")
-    duration_s: Value | None = Field(
-        None, ge=0, le=LONGEST_S, description="how long the evaluation took, by a monotonic clock"
+    value: Value | None = Field(
+        None, description="in the study's units; this or `failure`"
     )
-    metadata: dict[str, Any] | None = Field(None, description="anything worth keeping; up to 20,000 characters of JSON")
+    failure: Failure | None = Field(None, description="why there is no value")
+    also: dict[str, Value] = Field(
+        {}, description="values of the objectives that the job listed in `also`"
+    )
+    duration_s: Value | None = Field(
+        None,
+        ge=0,
+        le=LONGEST_S,
+        description="how long the evaluation took, by a monotonic clock",
+    )
+    metadata: dict[str, Any] | None = Field(
+        None, description="anything worth keeping; up to 20,000 characters of JSON"
+    )
 
     @field_validator("metadata")
     @classmethod
     def _storable(cls, metadata: dict[str, Any] | None) -> dict[str, Any] | None:
-        """Python reads more from JSON than databases store: NaN, NUL, halves of surrogate pairs."""
+        """Python reads more from JSON than databases store: NaN, NUL, halves of
+        surrogate pairs.
+        """
         _check_depth(metadata)
         text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
         text.encode()  # raises a ValueError, as dumps does
@@ -181,7 +229,9 @@ class Alive(BaseModel):
     """The response to the heartbeat of one lease."""
 
     lease: str
-    expires_at: str | None = Field(description="the new deadline; null if the worker no longer holds the lease")
+    expires_at: str | None = Field(
+        description="the new deadline; null if the worker no longer holds the lease"
+    )
     cancel: bool = Field(description="stop evaluating: the value is no longer needed")
     reason: str | None = Field(
         None,
@@ -197,4 +247,6 @@ class HeartbeatAnswer(BaseModel):
 
 
 class Released(BaseModel):
-    released: list[str] = Field(description="leases that were held and are released now")
+    released: list[str] = Field(
+        description="leases that were held and are released now"
+    )

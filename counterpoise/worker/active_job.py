@@ -7,7 +7,12 @@ from enum import StrEnum
 
 from counterpoise.wire.codes import FailureKind
 from counterpoise.wire.work import Job
-from counterpoise.worker.evaluators.evaluator import Evaluation, EvaluationResult, Evaluator, failed
+from counterpoise.worker.evaluators.evaluator import (
+    Evaluation,
+    EvaluationResult,
+    Evaluator,
+    failed,
+)
 
 ENDING_S = 30.0  # how long to wait for an evaluation that was cancelled
 
@@ -35,24 +40,38 @@ class ActiveJob:
         try:
             evaluation = evaluator.start(slot, self.job)
         except Exception as error:  # noqa: BLE001  any error: this node cannot evaluate now
-            return failed(FailureKind.INFRASTRUCTURE, f"the evaluation cannot be started: {error!r}")
+            return failed(
+                FailureKind.INFRASTRUCTURE,
+                f"the evaluation cannot be started: {error!r}",
+            )
         with self._lock:
             self._evaluation = evaluation
         if self.end_reason is not None:  # ended while it was being started
             evaluation.cancel(self.end_message)
         result = evaluation.wait(self._left_s())
         if result is None:
-            self.end(EndReason.TIMEOUT, f"timeout: still running after {self.limit_s:g} s")
+            self.end(
+                EndReason.TIMEOUT, f"timeout: still running after {self.limit_s:g} s"
+            )
             result = evaluation.wait(ENDING_S)
         with self._lock:
             self._has_result = True
-        return result or failed(FailureKind.ERROR, f"{self.end_message}; it could not be ended")
+        return result or failed(
+            FailureKind.ERROR, f"{self.end_message}; it could not be ended"
+        )
 
     def _left_s(self) -> float | None:
-        return None if self.limit_s is None else self.began + self.limit_s - time.monotonic()
+        return (
+            None
+            if self.limit_s is None
+            else self.began + self.limit_s - time.monotonic()
+        )
 
     def end(self, reason: EndReason, message: str) -> None:
-        """End the evaluation, from any thread. Only the first reason counts, and none once there is a result."""
+        """End the evaluation, from any thread.
+
+        Only the first reason counts, and none once there is a result.
+        """
         with self._lock:
             if self._has_result:
                 return

@@ -32,7 +32,9 @@ class Asker:
         shutdown: Shutdown,
         log: WorkerLog,
     ) -> None:
-        self.failure: Exception | None = None  # why it ended, if not because the work is done
+        self.failure: Exception | None = (
+            None  # why it ended, if not because the work is done
+        )
         self._client = client
         self._objectives = list(objectives)
         self._config = config
@@ -64,7 +66,9 @@ class Asker:
                 asked = self._ask(wanted)
             except RequestFailed as error:
                 if not (has_succeeded or isinstance(error, ServerUnavailable)):
-                    raise  # wrong from the beginning; later it may be a token that is being replaced
+                    # wrong from the beginning; later it may be a token that is being
+                    # replaced
+                    raise
                 if failures == 0:
                     self._log.warning(f"asking for jobs failed: {error}")
                 self._shutdown.sleep(pause_s(failures))
@@ -93,7 +97,9 @@ class Asker:
             wait_s=self._config.ask_wait_s,
         )
         asked = self._client.ask(ask)
-        did_not_wait = time.monotonic() - began < 1.0  # for example a server that is about to stop
+        did_not_wait = (
+            time.monotonic() - began < 1.0
+        )  # for example a server that is about to stop
         if not asked.jobs and asked.reason not in LAST_REASONS and did_not_wait:
             self._shutdown.sleep(asked.retry_after_s or 1.0)
         return asked
@@ -106,7 +112,8 @@ class Asker:
                 left = MOST_JOBS if limit is None else limit - self._jobs_taken
                 if left <= 0:
                     return 0
-                # A worker that takes jobs faster than the server takes results would lose their leases.
+                # A worker that takes jobs faster than the server takes results would
+                # lose their leases.
                 has_backlog = self._teller.pending >= MOST_UNTOLD + self._config.slots
                 if self._slots.free and not has_backlog:
                     return min(self._slots.free, left, MOST_JOBS)

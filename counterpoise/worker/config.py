@@ -18,10 +18,16 @@ class WorkerConfig:
 
     @property
     def ask_wait_s(self) -> float:
-        """Short with `until_finished`, because a server reports the end of a study only when the wait is over."""
+        """Short with `until_finished`, because a server reports the end of a study only
+        when the wait is over.
+        """
         return min(self.wait_s, 5.0) if self.until_finished else self.wait_s
 
     def limit_s(self, job: Job) -> float | None:
-        """The time limit of a job: the study's or the worker's own, whichever is shorter."""
-        limits = [limit for limit in (job.timeout_s, self.timeout_s) if limit is not None]
+        """The time limit of a job: the study's or the worker's own, whichever is
+        shorter.
+        """
+        limits = [
+            limit for limit in (job.timeout_s, self.timeout_s) if limit is not None
+        ]
         return min(limits, default=None)

@@ -1,4 +1,7 @@
-"""Heartbeats for all active jobs of a worker, from one thread. Jobs that the server cancels are ended."""
+"""Heartbeats for all active jobs of a worker, from one thread.
+
+Jobs that the server cancels are ended.
+"""
 
 import threading
 import time
@@ -15,7 +18,12 @@ SHORTEST_RESPONSE_S = 5.0
 
 
 class Heartbeats:
-    def __init__(self, client: Client, active_jobs: Callable[[], Sequence[ActiveJob]], log: WorkerLog) -> None:
+    def __init__(
+        self,
+        client: Client,
+        active_jobs: Callable[[], Sequence[ActiveJob]],
+        log: WorkerLog,
+    ) -> None:
         self._client = client
         self._active_jobs = active_jobs
         self._log = log
@@ -23,7 +31,9 @@ class Heartbeats:
         self._last_at = time.monotonic()
         self._stopped = False
         self._changed = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="heartbeats", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, name="heartbeats", daemon=True
+        )
 
     def start(self) -> None:
         self._thread.start()
@@ -49,11 +59,17 @@ class Heartbeats:
             self._changed.clear()
 
     def _until_next_s(self, interval_s: float) -> float:
-        pause = min(pause_s(self._failures - 1), interval_s) if self._failures else interval_s
+        pause = (
+            min(pause_s(self._failures - 1), interval_s)
+            if self._failures
+            else interval_s
+        )
         return max(0.0, self._last_at + pause - time.monotonic())
 
     def _beat(self, jobs: Sequence[ActiveJob], interval_s: float) -> None:
-        """A request that is lost must leave time for another one before the leases expire."""
+        """A request that is lost must leave time for another one before the leases
+        expire.
+        """
         leases = [active.job.lease for active in jobs]
         timeout_s = max(interval_s, SHORTEST_RESPONSE_S)
         try:
@@ -73,5 +89,11 @@ def _end_cancelled(jobs: Sequence[ActiveJob], responses: Sequence[Alive]) -> Non
     for response in responses:
         active = by_lease.get(response.lease)
         if active is not None and response.cancel:
-            reason = EndReason.TIMEOUT if response.reason == CancelReason.TIMEOUT else EndReason.CANCELLED
-            active.end(reason, f"{reason}: {response.detail or 'the server requested it'}")
+            reason = (
+                EndReason.TIMEOUT
+                if response.reason == CancelReason.TIMEOUT
+                else EndReason.CANCELLED
+            )
+            active.end(
+                reason, f"{reason}: {response.detail or 'the server requested it'}"
+            )

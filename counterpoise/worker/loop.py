@@ -21,7 +21,9 @@ SLOTS_S = 35.0  # how long to wait for evaluations that were cancelled
 
 
 class WorkerLoop:
-    """`run` returns when the work is done or the worker was stopped; raises RequestFailed if the first ask fails."""
+    """`run` returns when the work is done or the worker was stopped; raises
+    RequestFailed if the first ask fails.
+    """
 
     def __init__(
         self,
@@ -37,11 +39,30 @@ class WorkerLoop:
         self._shutdown = Shutdown()
         self._teller = Teller(client, spool, log)
         self._heartbeats = Heartbeats(client, lambda: self._slots.active_jobs(), log)
-        self._slots = Slots(client, evaluators, config, self._teller, self._shutdown, log, self._heartbeats.wake)
-        self._asker = Asker(client, list(evaluators), config, self._slots, self._teller, self._shutdown, log)
+        self._slots = Slots(
+            client,
+            evaluators,
+            config,
+            self._teller,
+            self._shutdown,
+            log,
+            self._heartbeats.wake,
+        )
+        self._asker = Asker(
+            client,
+            list(evaluators),
+            config,
+            self._slots,
+            self._teller,
+            self._shutdown,
+            log,
+        )
 
     def stop(self) -> None:
-        """Once: finish what runs, within the grace period. Twice: end at once. Safe in a signal handler."""
+        """Once: finish what runs, within the grace period.
+
+        Twice: end at once. Safe in a signal handler.
+        """
         self._shutdown.request()
 
     def run(self) -> None:
@@ -62,7 +83,9 @@ class WorkerLoop:
             is_stopping = self._shutdown.requests > 0
             if is_stopping and deadline is None:
                 jobs = len(self._slots.active_jobs())
-                self._log.info("finishing running jobs", jobs=jobs, grace_s=self._config.grace_s)
+                self._log.info(
+                    "finishing running jobs", jobs=jobs, grace_s=self._config.grace_s
+                )
                 deadline = time.monotonic() + self._config.grace_s
             with self._slots.changed:
                 is_idle = self._slots.free == self._config.slots
@@ -77,14 +100,20 @@ class WorkerLoop:
         if not leases:
             return
         self._log.info("releasing jobs", jobs=len(leases))
-        release = threading.Thread(target=release_jobs, args=(self._client, leases, self._log), daemon=True)
+        release = threading.Thread(
+            target=release_jobs, args=(self._client, leases, self._log), daemon=True
+        )
         release.start()
         release.join(RELEASE_S)
 
     def _tell_last_results(self) -> None:
-        untold = self._teller.flush(RELEASE_S if self._shutdown.requests else self._config.grace_s)
+        untold = self._teller.flush(
+            RELEASE_S if self._shutdown.requests else self._config.grace_s
+        )
         saved = [result for result in untold if result.file is not None]
         if saved:
-            message = "results are not told yet; they stay in the spool for the next worker"
+            message = (
+                "results are not told yet; they stay in the spool for the next worker"
+            )
             self._log.warning(message, results=len(saved))
         self._teller.stop()

@@ -11,4 +11,7 @@ def release_jobs(client: Client, leases: Sequence[str], log: WorkerLog) -> None:
     try:
         client.release(leases)
     except RequestFailed as error:
-        log.warning(f"releasing jobs failed; otherwise their leases expire: {error}", jobs=len(leases))
+        log.warning(
+            f"releasing jobs failed; otherwise their leases expire: {error}",
+            jobs=len(leases),
+        )

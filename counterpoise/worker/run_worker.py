@@ -29,7 +29,10 @@ def run_worker(
     spool_folder: Path | None,
     log: WorkerLog,
 ) -> None:
-    """Returns when the worker has ended in good order. The evaluators are closed in any case."""
+    """Returns when the worker has ended in good order.
+
+    The evaluators are closed in any case.
+    """
     spool = Spool(spool_folder or default_spool(client.url))
     loop = WorkerLoop(client, evaluators, spool, config, log)
     log.info(
@@ -59,11 +62,15 @@ def _close_all(evaluators: Mapping[str, Evaluator]) -> None:
 
 @contextmanager
 def _stopped_by_signals(loop: WorkerLoop) -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():  # only the main thread may set signal handlers
+    if (
+        threading.current_thread() is not threading.main_thread()
+    ):  # only the main thread may set signal handlers
         yield
         return
     numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, lambda *_: loop.stop()) for number in numbers}
+    before = {
+        number: signal.signal(number, lambda *_: loop.stop()) for number in numbers
+    }
     try:
         yield
     finally:

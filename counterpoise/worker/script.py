@@ -8,7 +8,10 @@ from counterpoise.client import Client
 from counterpoise.worker.config import WorkerConfig
 from counterpoise.worker.evaluators import function_process
 from counterpoise.worker.evaluators.function_evaluator import FunctionEvaluator
-from counterpoise.worker.evaluators.function_reference import FunctionReference, FunctionUnusable
+from counterpoise.worker.evaluators.function_reference import (
+    FunctionReference,
+    FunctionUnusable,
+)
 from counterpoise.worker.run_worker import default_name, run_worker
 from counterpoise.worker.worker_log import WorkerLog
 
@@ -65,21 +68,30 @@ class Worker:
 
         def register(function: Function) -> Function:
             if name in self._functions:
-                raise ValueError(f"objective {name!r} has a function already: {self._functions[name].__qualname__}")
+                raise ValueError(
+                    f"objective {name!r} has a function already: {self._functions[name].__qualname__}"
+                )
             self._functions[name] = function
             return function
 
         return register
 
     def run(self) -> None:
-        """Work until a signal (SIGINT, SIGTERM), or until `max_jobs` or `until_finished` ends it."""
+        """Work until a signal (SIGINT, SIGTERM), or until `max_jobs` or
+        `until_finished` ends it.
+        """
         if function_process.is_evaluation_process():
             raise RuntimeError(
                 'evaluation processes load this script, too: write `if __name__ == "__main__":` before run()'
             )
         if not self._functions:
-            raise ValueError("no objectives; put @worker.objective(NAME) before a function")
-        references = {name: FunctionReference.of(function) for name, function in self._functions.items()}
+            raise ValueError(
+                "no objectives; put @worker.objective(NAME) before a function"
+            )
+        references = {
+            name: FunctionReference.of(function)
+            for name, function in self._functions.items()
+        }
         evaluator = FunctionEvaluator(references)
         try:
             evaluator.check()

@@ -1,4 +1,6 @@
-"""The slots of a worker: each evaluates one job at a time in a thread of its own, and submits the result."""
+"""The slots of a worker: each evaluates one job at a time in a thread of its own, and
+submits the result.
+"""
 
 import queue
 import threading
@@ -46,8 +48,13 @@ class Slots:
         self._active: dict[int, ActiveJob] = {}  # by slot
         self._is_ending = threading.Event()
         numbers = range(config.slots)
-        self._queues: list[queue.SimpleQueue[ActiveJob | None]] = [queue.SimpleQueue() for _ in numbers]
-        self._threads = [threading.Thread(target=self._run, args=(slot,), daemon=True) for slot in numbers]
+        self._queues: list[queue.SimpleQueue[ActiveJob | None]] = [
+            queue.SimpleQueue() for _ in numbers
+        ]
+        self._threads = [
+            threading.Thread(target=self._run, args=(slot,), daemon=True)
+            for slot in numbers
+        ]
 
     def start(self) -> None:
         for thread in self._threads:
@@ -64,7 +71,9 @@ class Slots:
     def assign(self, jobs: Sequence[Job]) -> None:
         """Begin to evaluate jobs, at most as many as slots are free."""
         with self.changed:
-            free = [slot for slot in range(self._config.slots) if slot not in self._active]
+            free = [
+                slot for slot in range(self._config.slots) if slot not in self._active
+            ]
             for slot, job in zip(free, jobs, strict=False):
                 active = ActiveJob(job, self._config.limit_s(job))
                 self._active[slot] = active
@@ -77,7 +86,11 @@ class Slots:
         active_jobs = self.active_jobs()
         for active in active_jobs:
             active.end(EndReason.STOPPED, "the worker is stopped")
-        return [active.job.lease for active in active_jobs if active.end_reason is EndReason.STOPPED]
+        return [
+            active.job.lease
+            for active in active_jobs
+            if active.end_reason is EndReason.STOPPED
+        ]
 
     def close(self, timeout_s: float) -> None:
         for jobs in self._queues:
@@ -91,10 +104,16 @@ class Slots:
         while (active := self._queues[slot].get()) is not None:
             result = self._evaluate(active, slot)
             self._report(active, result)
-            is_lost = result.failure is not None and result.failure.kind is FailureKind.INFRASTRUCTURE
+            is_lost = (
+                result.failure is not None
+                and result.failure.kind is FailureKind.INFRASTRUCTURE
+            )
             losses = losses + 1 if is_lost else 0
-            if is_lost:  # a node that can evaluate nothing must not use up the attempts of every job
-                self._shutdown.sleep(min(2.0 ** min(losses, MOST_DOUBLINGS), LONGEST_REST_S))
+            # a node that can evaluate nothing must not use up the attempts of every job
+            if is_lost:
+                self._shutdown.sleep(
+                    min(2.0 ** min(losses, MOST_DOUBLINGS), LONGEST_REST_S)
+                )
             with self.changed:
                 del self._active[slot]
                 self.changed.notify_all()
@@ -104,12 +123,23 @@ class Slots:
         try:
             return active.evaluate(self._evaluators[active.job.objective], slot)
         except Exception as error:  # noqa: BLE001  any error: the slot must go on, and the job gets an outcome
-            return failed(FailureKind.INFRASTRUCTURE, f"the evaluation failed in the worker: {error!r}")
+            return failed(
+                FailureKind.INFRASTRUCTURE,
+                f"the evaluation failed in the worker: {error!r}",
+            )
 
     def _report(self, active: ActiveJob, result: EvaluationResult) -> None:
         job = active.job
-        facts = {"job": job.job, "objective": job.objective, "sample": job.sample, "duration_s": result.duration_s}
-        if result.value is None and active.end_reason in (EndReason.CANCELLED, EndReason.STOPPED):
+        facts = {
+            "job": job.job,
+            "objective": job.objective,
+            "sample": job.sample,
+            "duration_s": result.duration_s,
+        }
+        if result.value is None and active.end_reason in (
+            EndReason.CANCELLED,
+            EndReason.STOPPED,
+        ):
             self._log.info(active.end_message, **facts)
             if active.end_reason is EndReason.CANCELLED:
                 release_jobs(self._client, [job.lease], self._log)
@@ -119,14 +149,30 @@ class Slots:
         else:
             self._log.warning(f"{result.failure.kind}: {result.summary}", **facts)
         pending = self._teller.submit(_tell(job, result))
-        while pending.file is None and not pending.is_settled.wait(0.2) and not self._is_ending.is_set():
+        while (
+            pending.file is None
+            and not pending.is_settled.wait(0.2)
+            and not self._is_ending.is_set()
+        ):
             pass  # without a disk the slot must not produce a second result
 
 
 def _tell(job: Job, result: EvaluationResult) -> Tell:
-    facts: dict[str, Any] = {"job": job.job, "lease": job.lease, "duration_s": result.duration_s}
+    facts: dict[str, Any] = {
+        "job": job.job,
+        "lease": job.lease,
+        "duration_s": result.duration_s,
+    }
     try:
-        return Tell(**facts, value=result.value, also=result.also, failure=result.failure, metadata=result.metadata)
-    except ValidationError as error:  # a fault of the evaluator; the job gets an outcome nevertheless
+        return Tell(
+            **facts,
+            value=result.value,
+            also=result.also,
+            failure=result.failure,
+            metadata=result.metadata,
+        )
+    except (
+        ValidationError
+    ) as error:  # a fault of the evaluator; the job gets an outcome nevertheless
         message = f"the result cannot be told: {error}"
         return Tell(**facts, failure=Failure(kind=FailureKind.ERROR, message=message))

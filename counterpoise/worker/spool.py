@@ -1,7 +1,9 @@
-"""Results on disk until they are told: neither an unavailable server nor a killed worker loses one.
+"""Results on disk until they are told: neither an unavailable server nor a killed
+worker loses one.
 
-Each process has a folder of its own below the spool, and locks it while it lives. A folder without a locked lock was
-left by a process that has ended: the next process adopts its results.
+Each process has a folder of its own below the spool, and locks it while it lives. A
+folder without a locked lock was left by a process that has ended: the next process
+adopts its results.
 """
 
 import contextlib
@@ -50,12 +52,20 @@ class Spool:
     def remove(self, file: Path) -> None:
         file.unlink(missing_ok=True)
 
-    def set_aside(self, file: Path | None, tell: Tell, status: int, detail: str) -> Path:
-        """Keep a result that the server never accepts, with the reason; returns the new file."""
+    def set_aside(
+        self, file: Path | None, tell: Tell, status: int, detail: str
+    ) -> Path:
+        """Keep a result that the server never accepts, with the reason; returns the new
+        file.
+        """
         folder = self.root / REFUSED
         folder.mkdir(parents=True, exist_ok=True)
         target = folder / f"{tell.job}-{tell.lease}.json"
-        refusal = {"status": status, "detail": detail, "tell": tell.model_dump(mode="json", exclude_none=True)}
+        refusal = {
+            "status": status,
+            "detail": detail,
+            "tell": tell.model_dump(mode="json", exclude_none=True),
+        }
         _write(target, json.dumps(refusal, indent=2))
         if file is not None:
             self.remove(file)
@@ -65,7 +75,9 @@ class Spool:
         """Take over the results of processes that have ended."""
         adopted: list[tuple[Path, Tell]] = []
         for folder in self._other_folders():
-            with contextlib.suppress(OSError):  # tried again later; the other folders need not wait for it
+            with contextlib.suppress(
+                OSError
+            ):  # tried again later; the other folders need not wait for it
                 adopted += self._adopt_folder(folder)
         return adopted
 
@@ -84,11 +96,15 @@ class Spool:
         with self._opening:
             if self._lock is not None:
                 return
-            draft = self.root / f".{self._folder.name}"  # no other process adopts it before it is locked
+            draft = (
+                self.root / f".{self._folder.name}"
+            )  # no other process adopts it before it is locked
             draft.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = _try_to_lock(draft)
             if lock is None:
-                raise OSError(f"{draft} cannot be locked; is it on a file system without locks?")
+                raise OSError(
+                    f"{draft} cannot be locked; is it on a file system without locks?"
+                )
             draft.rename(self._folder)
             _sync(self.root)
             self._lock = lock
@@ -98,7 +114,11 @@ class Spool:
             folders = sorted(self.root.iterdir())
         except OSError:
             return []
-        return [folder for folder in folders if FOLDER.fullmatch(folder.name) and folder != self._folder]
+        return [
+            folder
+            for folder in folders
+            if FOLDER.fullmatch(folder.name) and folder != self._folder
+        ]
 
     def _adopt_folder(self, folder: Path) -> Iterator[tuple[Path, Tell]]:
         lock = _try_to_lock(folder)
@@ -109,7 +129,9 @@ class Spool:
             for file in sorted(folder.glob("*-*.json")):
                 try:
                     tell = Tell.model_validate_json(file.read_bytes())
-                except ValidationError:  # of another version, or not a result: kept for a person
+                except (
+                    ValidationError
+                ):  # of another version, or not a result: kept for a person
                     (self.root / REFUSED).mkdir(exist_ok=True)
                     file.rename(self.root / REFUSED / file.name)
                     continue
@@ -124,7 +146,9 @@ class Spool:
 
 
 def _try_to_lock(folder: Path) -> int | None:
-    """A descriptor that holds the folder's lock until it is closed or the process ends; None if it is locked."""
+    """A descriptor that holds the folder's lock until it is closed or the process ends;
+    None if it is locked.
+    """
     try:
         lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     except FileNotFoundError:  # adopted by another process just now

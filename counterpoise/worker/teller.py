@@ -1,4 +1,6 @@
-"""Tells results from one thread, in lists, until the server has accepted or refused each of them."""
+"""Tells results from one thread, in lists, until the server has accepted or refused
+each of them.
+"""
 
 import threading
 import time
@@ -14,7 +16,10 @@ from counterpoise.worker.spool import Spool
 from counterpoise.worker.worker_log import WorkerLog
 
 ADOPT_EVERY_S = 30.0
-NEVER_ACCEPTED = (413, 422)  # repeating such a tell is useless; other statuses may come from a proxy
+NEVER_ACCEPTED = (
+    413,
+    422,
+)  # repeating such a tell is useless; other statuses may come from a proxy
 
 
 @dataclass(eq=False, slots=True)
@@ -47,7 +52,10 @@ class Teller:
             file = self._spool.save(tell)
         except OSError as error:
             hint = "the slot waits until it is told; free some space there, or choose another --spool"
-            self._log.warning(f"cannot save a result in {self._spool.root}: {error}; {hint}", job=tell.job)
+            self._log.warning(
+                f"cannot save a result in {self._spool.root}: {error}; {hint}",
+                job=tell.job,
+            )
         result = PendingResult(tell, file)
         with self._changed:
             self._pending.append(result)
@@ -60,7 +68,9 @@ class Teller:
         return len(self._pending)
 
     def flush(self, timeout_s: float) -> list[PendingResult]:
-        """Wait until everything is told, but not longer than this; returns the results that are not."""
+        """Wait until everything is told, but not longer than this; returns the results
+        that are not.
+        """
         with self._changed:
             self._changed.wait_for(lambda: not self._pending, timeout_s)
             return list(self._pending)
@@ -82,7 +92,9 @@ class Teller:
                 adopted_at = time.monotonic()
                 self._adopt()
             with self._changed:
-                self._changed.wait_for(lambda: self._pending or self._stopped.is_set(), ADOPT_EVERY_S)
+                self._changed.wait_for(
+                    lambda: self._pending or self._stopped.is_set(), ADOPT_EVERY_S
+                )
                 batch = self._pending[:MOST_TELLS]
             if batch and not self._stopped.is_set():
                 self._try_to_tell(batch)
@@ -100,7 +112,9 @@ class Teller:
             self._tell(batch)
         except Exception as error:  # noqa: BLE001  any error: the results must be told in the end
             if self._failures == 0:
-                self._log.warning(f"telling results failed: {error}", results=self.pending)
+                self._log.warning(
+                    f"telling results failed: {error}", results=self.pending
+                )
             self._stopped.wait(pause_s(self._failures))
             self._failures += 1
         else:
@@ -114,7 +128,11 @@ class Teller:
         except RequestFailed as error:
             if len(batch) == 1:
                 responses = [_refusal(batch[0].tell, error)]
-            elif isinstance(error, ServerUnavailable) or error.status in (None, 401, 403):
+            elif isinstance(error, ServerUnavailable) or error.status in (
+                None,
+                401,
+                403,
+            ):
                 raise
             else:  # the server cannot process one of them; the others need not wait for it
                 self._tell_one_by_one(batch)
@@ -135,12 +153,20 @@ class Teller:
     def _settle(self, result: PendingResult, response: Told) -> None:
         try:
             if response.status != 200:
-                file = self._spool.set_aside(result.file, result.tell, response.status, response.detail)
-                self._log.warning(f"the server refused a result: {response.detail}", job=response.job, kept=str(file))
+                file = self._spool.set_aside(
+                    result.file, result.tell, response.status, response.detail
+                )
+                self._log.warning(
+                    f"the server refused a result: {response.detail}",
+                    job=response.job,
+                    kept=str(file),
+                )
             elif result.file is not None:
                 self._spool.remove(result.file)
         except OSError as error:  # at worst it is told again
-            self._log.warning(f"{self._spool.root} cannot be changed: {error}", job=response.job)
+            self._log.warning(
+                f"{self._spool.root} cannot be changed: {error}", job=response.job
+            )
         with self._changed:
             self._pending.remove(result)
             self._changed.notify_all()
@@ -148,7 +174,9 @@ class Teller:
 
 
 def _refusal(tell: Tell, error: RequestFailed) -> Told:
-    """The response to a single tell that is never accepted; raises the error if a repetition may help."""
+    """The response to a single tell that is never accepted; raises the error if a
+    repetition may help.
+    """
     if isinstance(error, Refused) and error.status in NEVER_ACCEPTED:
         return Told(job=tell.job, status=error.status, detail=error.detail)
     raise error

@@ -20,14 +20,29 @@ class WorkerLog:
         self._write("warning", event, fields)
 
     def _write(self, level: str, event: str, fields: dict[str, Any]) -> None:
-        line = _json_line(level, event, fields) if self.as_json else _text_line(level, event, fields)
-        with suppress(OSError, ValueError):  # a full disk or a closed terminal must not stop the worker
-            self.stream.write(line + "\n")  # in one call, because threads share the stream
+        line = (
+            _json_line(level, event, fields)
+            if self.as_json
+            else _text_line(level, event, fields)
+        )
+        with suppress(
+            OSError, ValueError
+        ):  # a full disk or a closed terminal must not stop the worker
+            self.stream.write(
+                line + "\n"
+            )  # in one call, because threads share the stream
             self.stream.flush()
 
 
 def _json_line(level: str, event: str, fields: dict[str, Any]) -> str:
-    return json.dumps({"event": event, **fields, "level": level, "timestamp": datetime.now(UTC).isoformat()})
+    return json.dumps(
+        {
+            "event": event,
+            **fields,
+            "level": level,
+            "timestamp": datetime.now(UTC).isoformat(),
+        }
+    )
 
 
 def _text_line(level: str, event: str, fields: dict[str, Any]) -> str:

@@ -24,14 +24,22 @@ ASK = {"worker": "w", "studies": ["*"], "objectives": ["*"]}
 
 
 class Access(NamedTuple):
-    """Which roles a route admits besides admin (None: it needs no token), a body, and the status that it returns."""
+    """Which roles a route admits besides admin (None: it needs no token), a body, and
+    the status that it returns.
+    """
 
     roles: tuple[str, ...] | None
     body: object
     status: int
 
 
-OPEN, WORKERS, READERS, BOTH, ADMINS = None, ("worker",), ("read",), ("worker", "read"), ()
+OPEN, WORKERS, READERS, BOTH, ADMINS = (
+    None,
+    ("worker",),
+    ("read",),
+    ("worker", "read"),
+    (),
+)
 RouteKey = tuple[str, str]  # method and path
 TABLE: dict[RouteKey, Access] = {
     ("GET", "/healthz"): Access(OPEN, None, 200),
@@ -41,7 +49,9 @@ TABLE: dict[RouteKey, Access] = {
     ("GET", "/redoc"): Access(OPEN, None, 200),
     ("GET", "/openapi.json"): Access(OPEN, None, 200),
     ("POST", "/ask"): Access(WORKERS, ASK, 200),
-    ("POST", "/tell"): Access(WORKERS, {"job": 1, "lease": NEVER_ISSUED, "value": 1.0}, 404),
+    ("POST", "/tell"): Access(
+        WORKERS, {"job": 1, "lease": NEVER_ISSUED, "value": 1.0}, 404
+    ),
     ("POST", "/heartbeat"): Access(WORKERS, {"leases": [NEVER_ISSUED]}, 200),
     ("POST", "/release"): Access(WORKERS, {"leases": [NEVER_ISSUED]}, 200),
     ("GET", "/workers"): Access(READERS, None, 200),
@@ -89,12 +99,18 @@ def guarded(client: TestClient, database: Database) -> TestClient:
     return client
 
 
-def call(client: TestClient, route: RouteKey, token: str | None, scheme: str = "Bearer") -> Response:
+def call(
+    client: TestClient, route: RouteKey, token: str | None, scheme: str = "Bearer"
+) -> Response:
     method, path = route
     headers = {} if token is None else {"Authorization": f"{scheme} {token}"}
-    query = {"follow": "false"} if path.endswith("/events") else None  # otherwise the stream does not end
+    query = (
+        {"follow": "false"} if path.endswith("/events") else None
+    )  # otherwise the stream does not end
     url = path.format(name="wing", what="samples", job=1)
-    return client.request(method, url, json=TABLE[route].body, headers=headers, params=query)
+    return client.request(
+        method, url, json=TABLE[route].body, headers=headers, params=query
+    )
 
 
 def test_every_route_is_in_the_table(app: FastAPI) -> None:
@@ -120,7 +136,9 @@ INVALID: list[tuple[str | None, str]] = [  # token and scheme
 ]
 
 
-def test_without_a_valid_token_only_open_routes_respond(guarded: TestClient, database: Database) -> None:
+def test_without_a_valid_token_only_open_routes_respond(
+    guarded: TestClient, database: Database
+) -> None:
     secrets = [*TOKENS.values(), *(token for token, _ in INVALID if token)]
     with unchanged(database):
         for (token, scheme), route in itertools.product(INVALID, TABLE):
@@ -137,13 +155,19 @@ def test_without_a_valid_token_only_open_routes_respond(guarded: TestClient, dat
 def test_a_role_is_admitted_where_the_table_lists_it_and_nowhere_else(
     guarded: TestClient, database: Database, role: str
 ) -> None:
-    admitted = [route for route, access in TABLE.items() if access.roles is OPEN or role in access.roles]
+    admitted = [
+        route
+        for route, access in TABLE.items()
+        if access.roles is OPEN or role in access.roles
+    ]
     with unchanged(database):
         for route in TABLE.keys() - admitted:
             response = call(guarded, route, TOKENS[role])
             check_problem(response, 403, "role-insufficient")
             assert TOKENS[role] not in response.text
-    with nullcontext() if role == "worker" else unchanged(database):  # a read token changes nothing at all
+    with (
+        nullcontext() if role == "worker" else unchanged(database)
+    ):  # a read token changes nothing at all
         for route in admitted:
             response = call(guarded, route, TOKENS[role])
             assert response.status_code == TABLE[route].status, (route, response.text)
@@ -153,39 +177,73 @@ def test_admin_is_admitted_everywhere(guarded: TestClient) -> None:
     deletion = ("DELETE", "/studies/{name}")
     for route, access in TABLE.items():
         if route != deletion:
-            assert call(guarded, route, TOKENS["admin"]).status_code == access.status, route
+            assert call(guarded, route, TOKENS["admin"]).status_code == access.status, (
+                route
+            )
     headers = {"Authorization": f"Bearer {TOKENS['admin']}"}
     # Forced: the ask above holds a job.
-    assert guarded.delete("/studies/wing", params={"force": "true"}, headers=headers).status_code == 204
+    assert (
+        guarded.delete(
+            "/studies/wing", params={"force": "true"}, headers=headers
+        ).status_code
+        == 204
+    )
 
 
-def test_access_is_decided_before_the_body_is_validated(guarded: TestClient, database: Database) -> None:
+def test_access_is_decided_before_the_body_is_validated(
+    guarded: TestClient, database: Database
+) -> None:
     """A client without access learns nothing about valid bodies or existing studies."""
     with unchanged(database):
-        for path in ("/ask", "/tell", "/heartbeat", "/studies", "/studies/wing/extend", "/studies/nothing/extend"):
-            check_problem(guarded.post(path, json={"nonsense": 1}), 401, "token-missing")
+        for path in (
+            "/ask",
+            "/tell",
+            "/heartbeat",
+            "/studies",
+            "/studies/wing/extend",
+            "/studies/nothing/extend",
+        ):
+            check_problem(
+                guarded.post(path, json={"nonsense": 1}), 401, "token-missing"
+            )
         headers = {"Authorization": f"Bearer {TOKENS['worker']}"}
-        check_problem(guarded.get("/studies/nothing/jobs", headers=headers), 403, "role-insufficient")
+        check_problem(
+            guarded.get("/studies/nothing/jobs", headers=headers),
+            403,
+            "role-insufficient",
+        )
 
 
 def test_a_role_can_have_several_tokens(database_url: str) -> None:
-    settings = load_settings(database_url=database_url, read_tokens=f"{'a' * 20}, {'b' * 20}")
+    settings = load_settings(
+        database_url=database_url, read_tokens=f"{'a' * 20}, {'b' * 20}"
+    )
     with TestClient(create_app(settings), LOCAL) as client:
         for token in ("a" * 20, "b" * 20):
-            assert client.get("/studies", headers={"Authorization": f"bearer {token}"}).status_code == 200
+            assert (
+                client.get(
+                    "/studies", headers={"Authorization": f"bearer {token}"}
+                ).status_code
+                == 200
+            )
         not_ascii = [(b"Authorization", "Bearer ä".encode())]
         check_problem(client.get("/studies", headers=not_ascii), 401, "token-missing")
 
 
 def test_with_tokens_pages_of_other_origins_are_admitted(guarded: TestClient) -> None:
-    headers = {"Origin": "https://dashboard.example", "Authorization": f"Bearer {TOKENS['read']}"}
+    headers = {
+        "Origin": "https://dashboard.example",
+        "Authorization": f"Bearer {TOKENS['read']}",
+    }
     assert guarded.get("/studies", headers=headers).status_code == 200
 
 
 @pytest.fixture
 def open_wing(database_url: str, database: Database) -> Iterator[Wing]:
     """A study on a server without tokens."""
-    with TestClient(create_app(load_settings(database_url=database_url)), LOCAL) as client:
+    with TestClient(
+        create_app(load_settings(database_url=database_url)), LOCAL
+    ) as client:
         assert client.post("/studies", json=SPEC).status_code == 201
         yield Wing(client, database)
 
@@ -202,6 +260,10 @@ def test_without_tokens_pages_of_other_origins_are_refused(open_wing: Wing) -> N
             response = open_wing.client.request(method, path, headers={header: value})
             problem = check_problem(response, 403, "page-foreign")
             assert value in problem["detail"]
-    for header, value in (("Origin", "http://localhost:3000"), ("Host", "localhost"), ("Host", "[::1]:8000")):
+    for header, value in (
+        ("Origin", "http://localhost:3000"),
+        ("Host", "localhost"),
+        ("Host", "[::1]:8000"),
+    ):
         response = open_wing.client.get("/studies/wing", headers={header: value})
         assert response.json()["phase"] == "initial"

@@ -28,18 +28,24 @@ BODIES: dict[str, bytes] = {
     "a byte order mark": b"\xef\xbb\xbf" + json.dumps(ASK).encode(),
     "another encoding": json.dumps(ASK).encode("utf-16"),
 }
-pytestmark = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)  # the database makes no difference
+pytestmark = pytest.mark.parametrize(
+    "backend", ["sqlite"], indirect=True
+)  # the database makes no difference
 FAST = "application/json"
 BY_FASTAPI = "application/json; charset=utf-8"  # the fast route takes no parameters
 VARYING = ("request_id", "jobs")  # fields that differ between equal requests
 
 
-def respond(client: TestClient, path: str, body: bytes, content_type: str) -> tuple[int, Any]:
+def respond(
+    client: TestClient, path: str, body: bytes, content_type: str
+) -> tuple[int, Any]:
     """The status and the body of a response, without varying fields."""
     response = client.post(path, content=body, headers={"Content-Type": content_type})
     content = response.json()
     if isinstance(content, dict):
-        content = {name: value for name, value in content.items() if name not in VARYING}
+        content = {
+            name: value for name, value in content.items() if name not in VARYING
+        }
     return response.status_code, content
 
 
@@ -51,7 +57,9 @@ def test_both_handlers_respond_equally(wing: Wing, path: str) -> None:
         assert fast[0] == 200 or 400 <= fast[0] < 500, name
 
 
-def test_valid_requests_do_not_reach_fastapis_handler(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_valid_requests_do_not_reach_fastapis_handler(
+    wing: Wing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The test above compares two different handlers."""
     solved: list[str] = []
 
@@ -67,8 +75,12 @@ def test_valid_requests_do_not_reach_fastapis_handler(wing: Wing, monkeypatch: p
 
 
 @pytest.mark.parametrize("content_type", [FAST, BY_FASTAPI])
-def test_a_disconnect_within_the_body_is_not_a_server_error(wing: Wing, content_type: str) -> None:
-    received: list[dict[str, Any]] = [{"type": "http.request", "body": b'{"wor', "more_body": True}]
+def test_a_disconnect_within_the_body_is_not_a_server_error(
+    wing: Wing, content_type: str
+) -> None:
+    received: list[dict[str, Any]] = [
+        {"type": "http.request", "body": b'{"wor', "more_body": True}
+    ]
     sent: list[Any] = []
 
     async def receive() -> Any:

@@ -17,7 +17,18 @@ from app.store.database import Database
 from app.store.tables import jobs, server_uptime, steps, workers
 from tests.api.wing import SPEC, Wing
 
-LABELS = ("study", "objective", "method", "route", "kind", "phase", "part", "state", "status", "le")
+LABELS = (
+    "study",
+    "objective",
+    "method",
+    "route",
+    "kind",
+    "phase",
+    "part",
+    "state",
+    "status",
+    "le",
+)
 STATES = ("ready", "leased", "done", "failed", "superseded")
 REQUESTS = "counterpoise_http_request_duration_seconds_count"
 DOCS = Path(__file__).parents[2] / "docs"
@@ -36,7 +47,9 @@ def scrape(client: TestClient) -> dict[tuple[Any, ...], float]:
     metrics = {}
     for family in text_string_to_metric_families(response.text):
         for sample in family.samples:
-            labels = [sample.labels[label] for label in LABELS if label in sample.labels]
+            labels = [
+                sample.labels[label] for label in LABELS if label in sample.labels
+            ]
             metrics[sample.name, *labels] = sample.value
     return metrics
 
@@ -48,7 +61,9 @@ def names_of(metrics: dict[tuple[Any, ...], float]) -> set[str]:
 def let_leases_expire(database: Database) -> None:
     def change_times(connection: Connection) -> None:
         connection.execute(server_uptime.update().values(resumed_at=0.0))
-        connection.execute(jobs.update().where(jobs.c.state == "leased").values(expires_at=1.0))
+        connection.execute(
+            jobs.update().where(jobs.c.state == "leased").values(expires_at=1.0)
+        )
 
     database.write(change_times)
     assert expire_leases(database) > 0
@@ -68,16 +83,29 @@ def test_jobs_are_counted_by_study_objective_and_state(wing: Wing) -> None:
     wing.tell(done, value=1.0)
     wing.tell(failed, failure={"kind": "infeasible", "message": ""})
     metrics = scrape(wing.client)
-    assert [metrics["counterpoise_jobs", "wing", "mass", state] for state in STATES] == [2, 0, 1, 1, 0]
-    assert [metrics["counterpoise_jobs", "wing", "drag", state] for state in STATES] == [3, 1, 0, 0, 0]
-    assert ("counterpoise_jobs", "wing", "lift", "ready") not in metrics  # it has no jobs of its own
+    assert [
+        metrics["counterpoise_jobs", "wing", "mass", state] for state in STATES
+    ] == [2, 0, 1, 1, 0]
+    assert [
+        metrics["counterpoise_jobs", "wing", "drag", state] for state in STATES
+    ] == [3, 1, 0, 0, 0]
+    assert (
+        "counterpoise_jobs",
+        "wing",
+        "lift",
+        "ready",
+    ) not in metrics  # it has no jobs of its own
     assert metrics["counterpoise_studies", "initial", "active"] == 1
     assert metrics["counterpoise_workers_alive",] == 1
     assert metrics["counterpoise_database_up",] == 1
-    assert metrics["counterpoise_steps_due",] == 1  # the next generation of the stream of `mass`
+    assert (
+        metrics["counterpoise_steps_due",] == 1
+    )  # the next generation of the stream of `mass`
 
 
-def test_expiries_late_and_duplicate_tells_are_counted(wing: Wing, database: Database) -> None:
+def test_expiries_late_and_duplicate_tells_are_counted(
+    wing: Wing, database: Database
+) -> None:
     first = wing.job("mass")
     let_leases_expire(database)
     database.write(end_backoffs)
@@ -93,7 +121,9 @@ def test_expiries_late_and_duplicate_tells_are_counted(wing: Wing, database: Dat
     assert metrics["counterpoise_lease_expiries_total", "wing", "drag"] == 0
 
 
-def test_a_worker_that_holds_a_job_is_alive_without_asking(wing: Wing, database: Database) -> None:
+def test_a_worker_that_holds_a_job_is_alive_without_asking(
+    wing: Wing, database: Database
+) -> None:
     job = wing.job("mass")
     wing.ask("nothing", worker="idle")
     database.write(make_workers_silent)
@@ -111,18 +141,29 @@ def test_steps_are_measured_once_by_part(wing: Wing) -> None:
         assert ("counterpoise_planner_lag_seconds_count", "initial") not in metrics
         assert metrics["counterpoise_planner_lag_seconds_count", "search"] == 1
         for part in ("read", "fit", "search", "select"):
-            assert metrics["counterpoise_step_duration_seconds_count", "search", part] == 1
-    search = next(step for step in wing.get("/steps")["items"] if step["kind"] == "search")
+            assert (
+                metrics["counterpoise_step_duration_seconds_count", "search", part] == 1
+            )
+    search = next(
+        step for step in wing.get("/steps")["items"] if step["kind"] == "search"
+    )
     fit_s = metrics["counterpoise_step_duration_seconds_sum", "search", "fit"]
     assert fit_s == pytest.approx(search["record"]["timings_s"]["fit"])
 
 
 def test_due_and_faulty_steps_are_counted(wing: Wing, database: Database) -> None:
     wing.client.post("/studies", json={**SPEC, "name": "car"})
-    late = steps.update().where(steps.c.state == "due").values(due_at=steps.c.due_at - 100.0, fault="it failed")
+    late = (
+        steps.update()
+        .where(steps.c.state == "due")
+        .values(due_at=steps.c.due_at - 100.0, fault="it failed")
+    )
     database.write(lambda connection: connection.execute(late))
     metrics = scrape(wing.client)
-    assert (metrics["counterpoise_steps_due",], metrics["counterpoise_steps_faulty",]) == (1, 1)
+    assert (
+        metrics["counterpoise_steps_due",],
+        metrics["counterpoise_steps_faulty",],
+    ) == (1, 1)
     assert metrics["counterpoise_oldest_due_step_seconds",] >= 100.0
     wing.client.post("/studies/car/pause")
     assert scrape(wing.client)["counterpoise_steps_due",] == 0
@@ -142,7 +183,9 @@ def test_requests_are_measured_by_route_not_by_path(wing: Wing) -> None:
     assert not any(path in labels for path in ("nothing", "nowhere", "/events"))
 
 
-def test_only_the_newest_studies_have_metrics_of_their_own(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_newest_studies_have_metrics_of_their_own(
+    wing: Wing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("app.service.monitoring.metrics_poller.MOST_STUDIES", 2)
     monkeypatch.setattr("app.api.metrics.MOST_STUDIES", 2)
     for number in range(3):
@@ -155,7 +198,9 @@ def test_only_the_newest_studies_have_metrics_of_their_own(wing: Wing, monkeypat
     assert metrics["counterpoise_studies", "finished", "active"] == 1
 
 
-def test_the_number_of_queries_does_not_depend_on_the_number_of_studies(wing: Wing) -> None:
+def test_the_number_of_queries_does_not_depend_on_the_number_of_studies(
+    wing: Wing,
+) -> None:
     statements: list[str] = []
 
     def note(*arguments: Any) -> None:
@@ -168,7 +213,10 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_studies(wing: Wi
             scrape(wing.client)
         finally:
             event.remove(Engine, "before_cursor_execute", note)
-        return sum(bool(re.search("objectives|workers|steps", statement)) for statement in statements)
+        return sum(
+            bool(re.search("objectives|workers|steps", statement))
+            for statement in statements
+        )
 
     scrape(wing.client)
     before = count_queries()
@@ -177,14 +225,18 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_studies(wing: Wi
     assert count_queries() == before
 
 
-def test_scrapes_within_a_second_share_their_queries(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scrapes_within_a_second_share_their_queries(
+    wing: Wing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("app.api.metrics.POLL_S", 3600.0)
     scrape(wing.client)
     wing.client.post("/studies/wing/pause")
     assert scrape(wing.client)["counterpoise_studies", "initial", "active"] == 1
 
 
-def test_without_the_database_the_servers_own_metrics_remain(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_database_the_servers_own_metrics_remain(
+    wing: Wing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def unusable(*_: Any) -> None:
         raise DatabaseUnusable("the database was unplugged")
 
@@ -206,7 +258,11 @@ def test_documented_metrics_exist_and_the_dashboard_shows_all(wing: Wing) -> Non
         named = set(re.findall(r"\bcounterpoise_[a-z_]+", text))
         assert named
         assert named <= exposed | {"counterpoise_http_request_duration_seconds"}
-    own = {name for name in exposed if name.startswith("counterpoise_") and not name.endswith(("_sum", "_created"))}
+    own = {
+        name
+        for name in exposed
+        if name.startswith("counterpoise_") and not name.endswith(("_sum", "_created"))
+    }
     families = {name.removesuffix("_count").removesuffix("_bucket") for name in own}
     assert {name for name in families if name not in shown} == set()
 

@@ -42,7 +42,12 @@ def step_into(value: Any, key: str) -> Any:
 
 def test_an_ask_links_to_the_requests_about_its_job(wing: Wing) -> None:
     links = links_of(wing, "post /ask", "200")
-    assert links.keys() == {"post /tell", "post /heartbeat", "post /release", "get /jobs/{job}"}
+    assert links.keys() == {
+        "post /tell",
+        "post /heartbeat",
+        "post /release",
+        "get /jobs/{job}",
+    }
 
     def follow(path: str, asked: Any, **more: Any) -> Any:
         body = resolve(links[f"post {path}"]["requestBody"], asked)

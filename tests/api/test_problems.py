@@ -24,7 +24,9 @@ def backend() -> str:
 
 @pytest.fixture
 def client(database_url: str) -> Iterator[TestClient]:
-    app = probe_app(load_settings(database_url=database_url, max_body_bytes=MAX_BODY_BYTES))
+    app = probe_app(
+        load_settings(database_url=database_url, max_body_bytes=MAX_BODY_BYTES)
+    )
     with TestClient(app, LOCAL, raise_server_exceptions=False) as client:
         yield client
 
@@ -47,17 +49,25 @@ def test_braces_in_a_path_are_not_formatted(client: TestClient) -> None:
 
 
 def test_every_fault_of_a_body_is_listed_with_its_pointer(client: TestClient) -> None:
-    problem = check_problem(client.post("/echo", json={"low": "x", "names": []}), 422, "invalid-request")
+    problem = check_problem(
+        client.post("/echo", json={"low": "x", "names": []}), 422, "invalid-request"
+    )
     assert [fault["pointer"] for fault in problem["errors"]] == ["#/low", "#/names"]
 
 
 def test_faults_of_parameters_name_the_parameter(client: TestClient) -> None:
-    problem = check_problem(client.get("/broken", params={"limit": "many"}), 422, "invalid-request")
-    assert [fault["pointer"] for fault in problem["errors"]] == ["query parameter limit"]
+    problem = check_problem(
+        client.get("/broken", params={"limit": "many"}), 422, "invalid-request"
+    )
+    assert [fault["pointer"] for fault in problem["errors"]] == [
+        "query parameter limit"
+    ]
 
 
 def test_a_body_that_is_not_json_is_reported_as_such(client: TestClient) -> None:
-    response = client.post("/echo", content=b"{oops", headers={"content-type": "application/json"})
+    response = client.post(
+        "/echo", content=b"{oops", headers={"content-type": "application/json"}
+    )
     (fault,) = check_problem(response, 422, "invalid-request")["errors"]
     assert fault["pointer"] == "#"
     assert fault["detail"].startswith("not JSON: ")
@@ -74,7 +84,9 @@ def test_an_unexpected_error_reveals_nothing(client: TestClient) -> None:
 def test_a_body_over_the_limit_is_refused(client: TestClient, chunked: bool) -> None:
     content = json.dumps({"a": "x" * 3000}).encode()
     sent = iter([content[:1500], content[1500:]]) if chunked else content
-    response = client.post("/count", content=sent, headers={"content-type": "application/json"})
+    response = client.post(
+        "/count", content=sent, headers={"content-type": "application/json"}
+    )
     check_problem(response, 413, "content-too-large")
     assert client.post("/count", json={"a": "x" * 1500}).json() == 1
 

@@ -40,13 +40,29 @@ def restored_logs() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-def test_a_plain_request_id_is_kept_and_any_other_is_replaced(client: TestClient) -> None:
-    assert client.get("/healthz", headers={"X-Request-ID": "run-17.a"}).headers["x-request-id"] == "run-17.a"
-    assert len(client.get("/healthz", headers={"X-Request-ID": "a b;c"}).headers["x-request-id"]) == 32
+def test_a_plain_request_id_is_kept_and_any_other_is_replaced(
+    client: TestClient,
+) -> None:
+    assert (
+        client.get("/healthz", headers={"X-Request-ID": "run-17.a"}).headers[
+            "x-request-id"
+        ]
+        == "run-17.a"
+    )
+    assert (
+        len(
+            client.get("/healthz", headers={"X-Request-ID": "a b;c"}).headers[
+                "x-request-id"
+            ]
+        )
+        == 32
+    )
 
 
 @pytest.mark.usefixtures("restored_logs")
-def test_logs_are_json_lines_with_the_request_id(client: TestClient, capfd: pytest.CaptureFixture[str]) -> None:
+def test_logs_are_json_lines_with_the_request_id(
+    client: TestClient, capfd: pytest.CaptureFixture[str]
+) -> None:
     configure_logs(load_settings(log_format="json"))
     secret_headers = {"X-Request-ID": "abc", "Authorization": f"Bearer {SECRET}"}
     client.get(f"/healthz?token={SECRET}", headers=secret_headers)
@@ -56,14 +72,20 @@ def test_logs_are_json_lines_with_the_request_id(client: TestClient, capfd: pyte
     lines = [json.loads(line) for line in written.splitlines()]
     request = next(line for line in lines if line["event"] == "request")
     assert (request["request_id"], request["level"]) == ("abc", "info")
-    assert (request["method"], request["path"], request["status"]) == ("GET", "/healthz", 200)
+    assert (request["method"], request["path"], request["status"]) == (
+        "GET",
+        "/healthz",
+        200,
+    )
     failed = next(line for line in lines if line["event"] == "request failed")
     assert failed["request_id"] == "def"
     assert failed["exception"][0]["exc_type"] == "RuntimeError"
 
 
 @pytest.mark.usefixtures("restored_logs")
-def test_logs_can_be_for_terminals(client: TestClient, capfd: pytest.CaptureFixture[str]) -> None:
+def test_logs_can_be_for_terminals(
+    client: TestClient, capfd: pytest.CaptureFixture[str]
+) -> None:
     configure_logs(load_settings(log_format="pretty"))
     client.get("/healthz")
     client.get("/broken", headers={"Authorization": f"Bearer {SECRET}"})
@@ -79,7 +101,9 @@ class FullDisk(io.StringIO):
 
 
 @pytest.mark.usefixtures("restored_logs")
-def test_a_log_that_cannot_be_written_raises_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_cannot_be_written_raises_no_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("sys.stderr", FullDisk())
     configure_logs(load_settings())
     log = structlog.stdlib.get_logger("counterpoise.planner")

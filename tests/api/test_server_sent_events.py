@@ -26,7 +26,9 @@ def test_a_stream_begins_with_a_retry_time_a_long_comment_and_an_id() -> None:
     assert rest == ["", "id: 7-0", "", ""]
 
 
-def test_a_client_that_stops_reading_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_stops_reading_is_disconnected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(server_sent_events, "SEND_TIMEOUT_S", 0.05)
 
     async def chunks() -> AsyncIterator[bytes]:

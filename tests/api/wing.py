@@ -1,4 +1,6 @@
-"""A small study over HTTP: `mass` is cheap; `drag` is expensive, and its runs also give `lift`."""
+"""A small study over HTTP: `mass` is cheap; `drag` is expensive, and its runs also give
+`lift`.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +31,9 @@ SPEC: dict[str, Any] = {
     "seed": 1,
 }
 NEVER_ISSUED = "0" * 32
-LOCAL = "http://127.0.0.1:8000"  # a server without tokens refuses requests for other hosts
+LOCAL = (
+    "http://127.0.0.1:8000"  # a server without tokens refuses requests for other hosts
+)
 
 
 @dataclass
@@ -45,8 +49,15 @@ class Wing:
             count += 1
         return count
 
-    def ask(self, *objectives: str, max_jobs: int = 1, worker: str = "w") -> dict[str, Any]:
-        body = {"worker": worker, "studies": ["wing"], "objectives": list(objectives) or ["*"], "max_jobs": max_jobs}
+    def ask(
+        self, *objectives: str, max_jobs: int = 1, worker: str = "w"
+    ) -> dict[str, Any]:
+        body = {
+            "worker": worker,
+            "studies": ["wing"],
+            "objectives": list(objectives) or ["*"],
+            "max_jobs": max_jobs,
+        }
         response = self.client.post("/ask", json=body)
         assert response.status_code == 200, response.text
         asked: dict[str, Any] = response.json()
@@ -57,7 +68,9 @@ class Wing:
         return job
 
     def tell(self, job: dict[str, Any], **result: Any) -> Response:
-        return self.client.post("/tell", json={"job": job["job"], "lease": job["lease"], **result})
+        return self.client.post(
+            "/tell", json={"job": job["job"], "lease": job["lease"], **result}
+        )
 
     def work(self, *objectives: str) -> int:
         """Evaluate all ready jobs; returns their number."""

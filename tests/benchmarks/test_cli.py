@@ -9,7 +9,19 @@ from typer.testing import CliRunner
 from benchmarks.cli import _print, _seeds, bench
 from benchmarks.paper import runner
 
-PAPER = ["paper", "--problem", "dtlz2", "--m", "3", "--rc", "2", "--seeds", "0-1", "--budget", "111"]
+PAPER = [
+    "paper",
+    "--problem",
+    "dtlz2",
+    "--m",
+    "3",
+    "--rc",
+    "2",
+    "--seeds",
+    "0-1",
+    "--budget",
+    "111",
+]
 
 
 def _invoke(*arguments: str) -> str:
@@ -23,25 +35,39 @@ def test_paper_runs_in_other_processes_and_is_resumed_from_its_file(
 ) -> None:
     file = tmp_path / "runs.jsonl"
     shown = json.loads(_invoke(*PAPER, "--results", str(file), "--json"))
-    assert (shown["problem"], shown["m"], shown["rc"], shown["strategy"]) == ("dtlz2", 3, 2, "sbp-bo")
+    assert (shown["problem"], shown["m"], shown["rc"], shown["strategy"]) == (
+        "dtlz2",
+        3,
+        2,
+        "sbp-bo",
+    )
     assert len(shown["igd_plus"]) == 2
     assert shown["mean"] == pytest.approx(sum(shown["igd_plus"]) / 2)
     assert shown["longest_step_s"] is None  # a budget of 111 has one step, the first
     monkeypatch.setattr(runner, "run", None)  # nothing is run now
     assert json.loads(_invoke(*PAPER, "--results", str(file), "--json")) == shown
-    assert f"{shown['mean']:.3g} ({shown['std']:.2g}, 2)" in _invoke(*PAPER, "--results", str(file))  # in one piece
+    assert f"{shown['mean']:.3g} ({shown['std']:.2g}, 2)" in _invoke(
+        *PAPER, "--results", str(file)
+    )  # in one piece
 
 
 def test_step_splits_its_time_and_compares_with_scikit_learn() -> None:
     shown = json.loads(_invoke("step", "--m", "3", "--steps", "1", "--json"))
-    assert shown["step_s"] == pytest.approx(shown["fit_s"] + shown["search_s"] + shown["select_s"])
+    assert shown["step_s"] == pytest.approx(
+        shown["fit_s"] + shown["search_s"] + shown["select_s"]
+    )
     assert shown["fit_ratio"] == pytest.approx(shown["peer_fit_s"] / shown["fit_s"])
     assert shown["first_s"] > 0
 
 
 def test_simulate_prints_both_modes_and_their_makespans() -> None:
     shown = _invoke("simulate", "--n", "15", "--budget", "18", "--jitter", "0")
-    for text in ("asynchronous: makespan 30.0", "everybody waits: makespan 30.0", "busy", "idle"):
+    for text in (
+        "asynchronous: makespan 30.0",
+        "everybody waits: makespan 30.0",
+        "busy",
+        "idle",
+    ):
         assert text in shown
 
 
@@ -57,20 +83,44 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     [
         (["paper"], "name at least one"),
         (["paper", "--problem", "zdt1"], "no 'zdt1'"),
-        (["paper", "--problem", "dtlz2", "--m", "11"], "'--m': Input should be less than or equal to 10"),
-        (["paper", "--problem", "dtlz2", "--m", "2"], "'--m': Input should be greater than or equal to 3"),
+        (
+            ["paper", "--problem", "dtlz2", "--m", "11"],
+            "'--m': Input should be less than or equal to 10",
+        ),
+        (
+            ["paper", "--problem", "dtlz2", "--m", "2"],
+            "'--m': Input should be greater than or equal to 3",
+        ),
         (["paper", "--problem", "dtlz2", "--all"], "either --problem or --all"),
         (["paper", "--problem", "dtlz2", "--seeds", "x"], "'x' is not like"),
         (["paper", "--problem", "dtlz2", "--strategy", "nsga"], "no 'nsga'"),
-        (["look", "--seed", "-1"], "'--seed': Input should be greater than or equal to 0"),
+        (
+            ["look", "--seed", "-1"],
+            "'--seed': Input should be greater than or equal to 0",
+        ),
         (["gp", "--size", "1"], "'--size': Input should be greater than or equal to 2"),
-        (["store", "--jobs", "0"], "'--jobs': Input should be greater than or equal to 1"),
+        (
+            ["store", "--jobs", "0"],
+            "'--jobs': Input should be greater than or equal to 1",
+        ),
         (["step", "--m", "12"], "'--m': Input should be less than or equal to 10"),
-        (["step", "--seed", "-1"], "'--seed': Input should be greater than or equal to 0"),
+        (
+            ["step", "--seed", "-1"],
+            "'--seed': Input should be greater than or equal to 0",
+        ),
         (["simulate", "--workers", "1", "--workers", "2"], "once per objective"),
-        (["simulate", "--workers", "0"], "'--workers': Input should be greater than or equal to 1"),
-        (["simulate", "--seed", "-1"], "'--seed': Input should be greater than or equal to 0"),
-        (["simulate", "--n", "-1"], "'--n': Input should be greater than or equal to 1"),
+        (
+            ["simulate", "--workers", "0"],
+            "'--workers': Input should be greater than or equal to 1",
+        ),
+        (
+            ["simulate", "--seed", "-1"],
+            "'--seed': Input should be greater than or equal to 0",
+        ),
+        (
+            ["simulate", "--n", "-1"],
+            "'--n': Input should be greater than or equal to 1",
+        ),
         (["simulate", "--n", "0"], "'--n': Input should be greater than or equal to 1"),
         (["simulate", "--jitter", "1"], "jitter and failure in [0, 1)"),
         (["simulate", "--failure", "1"], "jitter and failure in [0, 1)"),
@@ -91,7 +141,9 @@ def test_seeds_are_ranges_and_lists() -> None:
 
 def test_what_is_printed_as_json_is_json() -> None:
     """Python alone reads NaN; a study without one complete sample has no score."""
-    shown = _invoke("simulate", "--n", "3", "--budget", "3", "--failure", "0.999", "--json")
+    shown = _invoke(
+        "simulate", "--n", "3", "--budget", "3", "--failure", "0.999", "--json"
+    )
     rows = [json.loads(line, parse_constant=pytest.fail) for line in shown.splitlines()]
     assert [row["igd_plus"] for row in rows] == [None, None]
     with pytest.raises(ValueError, match="JSON"):

@@ -1,4 +1,6 @@
-"""`counterpoise` in the paper's protocol: the paper's number of evaluations of every objective, not one more."""
+"""`counterpoise` in the paper's protocol: the paper's number of evaluations of every
+objective, not one more.
+"""
 
 from dataclasses import replace
 

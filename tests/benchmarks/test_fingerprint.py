@@ -10,7 +10,11 @@ from benchmarks.paper.fingerprint import PROTOCOL, ROOT, SOURCES, fingerprint
 @pytest.fixture(name="root")
 def _root(tmp_path: Path) -> Path:
     protocol = [f"benchmarks/paper/{name}" for name in PROTOCOL]
-    for name in ("app/optimizer/search/rvea.py", "benchmarks/problems/dtlz.py", *protocol):
+    for name in (
+        "app/optimizer/search/rvea.py",
+        "benchmarks/problems/dtlz.py",
+        *protocol,
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     return tmp_path
@@ -29,7 +33,9 @@ def test_it_follows_code_but_not_comments_and_docstrings(root: Path) -> None:
     assert of("def f():\n    return 1\n") == first
 
 
-@pytest.mark.parametrize("name", ["benchmarks/problems/dtlz.py", "benchmarks/paper/protocol.py"])
+@pytest.mark.parametrize(
+    "name", ["benchmarks/problems/dtlz.py", "benchmarks/paper/protocol.py"]
+)
 def test_it_follows_problems_and_protocol(root: Path, name: str) -> None:
     first = fingerprint(root)
     (root / name).write_text("BATCH = 4\n")

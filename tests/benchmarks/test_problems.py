@@ -1,4 +1,6 @@
-"""Evaluations against pymoo, reference sets against the counts and values that the protocol states."""
+"""Evaluations against pymoo, reference sets against the counts and values that the
+protocol states.
+"""
 
 import moocore
 import numpy as np
@@ -13,17 +15,23 @@ from benchmarks.problems.fronts import lattice
 SIZES = (3, 5, 10)
 
 
-def _pymoo(name: str, m: int, d: int, monkeypatch: pytest.MonkeyPatch) -> tuple[object, np.ndarray]:
+def _pymoo(
+    name: str, m: int, d: int, monkeypatch: pytest.MonkeyPatch
+) -> tuple[object, np.ndarray]:
     if name.startswith("dtlz"):
         return getattr(pymoo_dtlz, name.upper())(n_var=d, n_obj=m), np.ones(d)
     cls = getattr(pymoo_wfg, name.upper())
-    monkeypatch.setattr(cls, "validate", lambda *_: None)  # it refuses K < 4, and an odd L
+    monkeypatch.setattr(
+        cls, "validate", lambda *_: None
+    )  # it refuses K < 4, and an odd L
     return cls(n_var=d, n_obj=m, k=m - 1), 2.0 * np.arange(1, d + 1)
 
 
 @pytest.mark.parametrize("m", SIZES)
 @pytest.mark.parametrize("name", NAMES)
-def test_evaluations_agree_with_pymoo(name: str, m: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evaluations_agree_with_pymoo(
+    name: str, m: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours = problem(name, m)
     X = np.random.default_rng(m).random((200, ours.d))
     theirs, width = _pymoo(name, m, ours.d, monkeypatch)
@@ -34,7 +42,9 @@ def test_evaluations_agree_with_pymoo(name: str, m: int, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("name", NAMES)
 def test_the_corners_of_the_cube_are_finite(name: str) -> None:
     ours = problem(name, 3)
-    X = np.vstack([np.zeros(ours.d), np.ones(ours.d), np.full(ours.d, 0.35), np.full(ours.d, 0.5)])
+    X = np.vstack(
+        [np.zeros(ours.d), np.ones(ours.d), np.full(ours.d, 0.35), np.full(ours.d, 0.5)]
+    )
     assert np.isfinite(ours.evaluate(X)).all()
 
 
@@ -58,12 +68,19 @@ def test_reference_sets_have_the_stated_number_of_points(name: str, m: int) -> N
     assert R.min() > -1e-12
 
 
-OPTIMUM = dict.fromkeys(("dtlz1", "dtlz2", "dtlz3", "dtlz4", "dtlz5"), 0.5) | {"dtlz6": 0.0, "dtlz7": 0.0}
+OPTIMUM = dict.fromkeys(("dtlz1", "dtlz2", "dtlz3", "dtlz4", "dtlz5"), 0.5) | {
+    "dtlz6": 0.0,
+    "dtlz7": 0.0,
+}
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("wfg8", "wfg9")])  # theirs depend on position
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name not in ("wfg8", "wfg9")]
+)  # theirs depend on position
 def test_reference_sets_lie_on_the_front(name: str) -> None:
-    """Where the distance variables are optimal, points neither undercut the set nor are far from it."""
+    """Where the distance variables are optimal, points neither undercut the set nor are
+    far from it.
+    """
     ours = problem(name, 3)
     X = np.random.default_rng(0).random((2000, ours.d))
     X[:, 2:] = OPTIMUM.get(name, 0.35)
@@ -72,7 +89,9 @@ def test_reference_sets_lie_on_the_front(name: str) -> None:
     width = np.ptp(R, axis=0).max()
     assert max((R - f).min(axis=1).max() for f in F) < 0.005 * width
     gaps = [np.abs(R - f).max(axis=1).min() for f in F]
-    assert np.quantile(gaps, 0.8) < 0.02 * width  # not all: where the front has holes, 2000 points leave dominated ones
+    assert (
+        np.quantile(gaps, 0.8) < 0.02 * width
+    )  # not all: where the front has holes, 2000 points leave dominated ones
 
 
 def test_the_lattice_is_the_simplex_without_zeros() -> None:
@@ -94,14 +113,22 @@ LATIN = {  # mean and standard deviation of 10 Latin hypercubes, for m = 3, 5, 1
 @pytest.mark.parametrize("name", LATIN)
 def test_latin_hypercubes_score_what_the_protocol_states(name: str, m: int) -> None:
     ours = problem(name, m)
-    scores = [ours.igd_plus(ours.evaluate(qmc.LatinHypercube(ours.d, rng=seed).random(ours.n))) for seed in range(10)]
+    scores = [
+        ours.igd_plus(
+            ours.evaluate(qmc.LatinHypercube(ours.d, rng=seed).random(ours.n))
+        )
+        for seed in range(10)
+    ]
     mean, std = LATIN[name][SIZES.index(m)]
-    assert np.mean(scores) == pytest.approx(mean, abs=std)  # two means of ten: 3 standard errors are 0.95 std
+    assert np.mean(scores) == pytest.approx(
+        mean, abs=std
+    )  # two means of ten: 3 standard errors are 0.95 std
 
 
 def test_igd_plus_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "benchmarks.problems.catalogue.reference_front", lambda *_: np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+        "benchmarks.problems.catalogue.reference_front",
+        lambda *_: np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
     )
     F = np.array([[0.5, 0.0, 0.0], [0.6, 0.1, 0.0]])  # the second is dominated
     assert problem("dtlz2", 3).igd_plus(F) == pytest.approx((0.5 + 0.0) / 2)

@@ -18,13 +18,17 @@ def _outcome(seed: int, igd_plus: float = 0.04) -> Outcome:
 
 def test_what_is_appended_is_read(tmp_path: Path) -> None:
     file = tmp_path / "new" / "runs.jsonl"
-    special = replace(_outcome(1), spec=replace(SPEC, settings=Settings("range", "large", "all")))
+    special = replace(
+        _outcome(1), spec=replace(SPEC, settings=Settings("range", "large", "all"))
+    )
     results.append(file, _outcome(0))
     results.append(file, special)
     assert results.read(file) == {SPEC: _outcome(0), special.spec: special}
 
 
-def test_runs_from_before_the_longest_step_was_recorded_are_still_read(tmp_path: Path) -> None:
+def test_runs_from_before_the_longest_step_was_recorded_are_still_read(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "runs.jsonl"
     old = asdict(_outcome(0))
     del old["longest_step_s"]
@@ -38,7 +42,9 @@ def test_a_missing_file_is_empty(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", [1, 30, 150])
-def test_a_torn_last_line_is_passed_over_and_replaced(tmp_path: Path, kept: int) -> None:
+def test_a_torn_last_line_is_passed_over_and_replaced(
+    tmp_path: Path, kept: int
+) -> None:
     file = tmp_path / "runs.jsonl"
     results.append(file, _outcome(0))
     whole = file.read_bytes()
@@ -57,8 +63,12 @@ def test_a_broken_line_in_the_middle_is_named(tmp_path: Path) -> None:
         results.read(file)
 
 
-def test_a_whole_last_line_that_is_no_run_is_named_not_passed_over(tmp_path: Path) -> None:
-    """Passed over, it would be in the middle after the next run, and the file could not be read any more."""
+def test_a_whole_last_line_that_is_no_run_is_named_not_passed_over(
+    tmp_path: Path,
+) -> None:
+    """Passed over, it would be in the middle after the next run, and the file could not
+    be read any more.
+    """
     file = tmp_path / "runs.jsonl"
     results.append(file, _outcome(0))
     with file.open("a") as out:
@@ -74,7 +84,9 @@ def test_of_equal_specs_the_last_counts(tmp_path: Path) -> None:
     assert results.read(file)[SPEC].igd_plus == 0.03
 
 
-def test_only_missing_runs_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_missing_runs_are_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "runs.jsonl"
     results.append(file, _outcome(1, 0.01))
     started: list[int] = []
@@ -87,16 +99,27 @@ def test_only_missing_runs_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     seen: list[int] = []
     specs = [replace(SPEC, seed=seed) for seed in (2, 1, 0)]
     for _ in range(2):
-        outcomes = runner.run_all(specs, file, 1, report=lambda outcome: seen.append(outcome.spec.seed))
+        outcomes = runner.run_all(
+            specs, file, 1, report=lambda outcome: seen.append(outcome.spec.seed)
+        )
         assert [outcome.igd_plus for outcome in outcomes.values()] == [0.02, 0.01, 0.02]
     assert started == [0, 2]
     assert seen == [1, 0, 2, 2, 1, 0]
-    assert len(runner.run_all([*specs, replace(SPEC, seed=9)], file, 0, report=lambda _: None)) == 3  # what is there
+    assert (
+        len(
+            runner.run_all(
+                [*specs, replace(SPEC, seed=9)], file, 0, report=lambda _: None
+            )
+        )
+        == 3
+    )  # what is there
     runner.run_all(specs, file, 1, fresh=True, report=lambda _: None)
     assert started == [0, 2, 0, 1, 2]
 
 
-def test_every_instance_comes_once_before_any_comes_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_every_instance_comes_once_before_any_comes_twice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     order: list[tuple[int, int]] = []
 
     def run_here(specs: list[Spec], jobs: int) -> list[Outcome]:

@@ -1,4 +1,6 @@
-"""`bench service` in small: real server, planner, client and Optuna processes; no time is asserted."""
+"""`bench service` in small: real server, planner, client and Optuna processes; no time
+is asserted.
+"""
 
 import json
 import subprocess
@@ -15,7 +17,20 @@ from benchmarks.service import run as service
 from benchmarks.service.report import tables
 from benchmarks.service.worker_processes import Share, duration
 
-SMALL = ["service", "--jobs", "12", "--cycles", "2", "--trials", "1", "--rounds", "1", "--initial", "11", "--json"]
+SMALL = [
+    "service",
+    "--jobs",
+    "12",
+    "--cycles",
+    "2",
+    "--trials",
+    "1",
+    "--rounds",
+    "1",
+    "--initial",
+    "11",
+    "--json",
+]
 
 
 def _invoke(*more: str) -> list[service.Row]:
@@ -33,16 +48,24 @@ def _two_clients(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow  # `make bench` does the same
 def test_a_small_run_measures_both_databases_beside_optuna() -> None:
     rows = _invoke("--no-planning")
-    found: dict[tuple[object, object], dict[str, Any]] = {(row["subject"], row["way"]): row for row in rows}
-    ours = [(kind, way) for kind in ("sqlite", "postgresql") for way in ("singly", "by 16")]
+    found: dict[tuple[object, object], dict[str, Any]] = {
+        (row["subject"], row["way"]): row for row in rows
+    }
+    ours = [
+        (kind, way) for kind in ("sqlite", "postgresql") for way in ("singly", "by 16")
+    ]
     assert list(found) == [*ours, ("optuna", "singly")]
     trials = found["optuna", "singly"]["samples_per_s"]
     for key in ours:
         row = found[key]
-        assert row["jobs_to_trials"] == pytest.approx(row["jobs_per_s"] / trials, rel=0.1)
+        assert row["jobs_to_trials"] == pytest.approx(
+            row["jobs_per_s"] / trials, rel=0.1
+        )
         assert 0 < row["ask_p50_ms"] <= row["ask_p99_ms"]
         assert 0 < row["tell_p50_ms"] <= row["tell_p99_ms"]
-    assert "fsync on, synchronous_commit on" in found["postgresql", "singly"]["durability"]
+    assert (
+        "fsync on, synchronous_commit on" in found["postgresql", "singly"]["durability"]
+    )
     assert [len(table.rows) for table in tables(rows)] == [5]
 
 
@@ -63,7 +86,8 @@ def test_a_crew_is_timed_from_the_first_begin_to_the_last_end() -> None:
 
 def test_whole_samples_of_every_objective_are_made_for_what_is_measured() -> None:
     plan = service.Plan(jobs=0, cycles=2, rounds=1)
-    # Two clients, two cycles: one objective may be asked for by both, at 1 + 16 + 1 + 1 jobs a cycle.
+    # Two clients, two cycles: one objective may be asked for by both, at 1 + 16 + 1 + 1
+    # jobs a cycle.
     assert plan.consumed >= len(service.OBJECTIVES) * 2 * 19
 
 
@@ -76,7 +100,9 @@ with serving({f"sqlite:///{tmp_path / 'a.db'}"!r}) as port:
     sys.stdin.read()
 """
     command = [sys.executable, "-c", program]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         assert int(process.stdout.readline()) > 0
         (server,) = psutil.Process(process.pid).children()

@@ -30,7 +30,9 @@ def test_ratios_are_those_of_the_latencies() -> None:
 
 
 def test_the_design_is_cut_to_the_budget() -> None:
-    assert simulate(DTLZ2, POOLS, STRATEGY, 0, wait=True, n=20, budget=5).evaluations == (5, 5, 5)
+    assert simulate(
+        DTLZ2, POOLS, STRATEGY, 0, wait=True, n=20, budget=5
+    ).evaluations == (5, 5, 5)
 
 
 def test_a_study_without_one_complete_sample_has_no_score() -> None:
@@ -41,7 +43,9 @@ def test_a_study_without_one_complete_sample_has_no_score() -> None:
 def test_waiting_takes_as_long_as_the_slowest_objective() -> None:
     report = simulate(DTLZ2, POOLS, STRATEGY, 0, wait=True, n=20, budget=29)
     assert report.evaluations == (29, 29, 29)
-    assert report.makespan == pytest.approx(5.0 * (7 + 3))  # 20 samples by 3 workers, then 3 batches
+    assert report.makespan == pytest.approx(
+        5.0 * (7 + 3)
+    )  # 20 samples by 3 workers, then 3 batches
     assert report.busy == pytest.approx((29 / 150, 29 / 150, 145 / 150))
     assert report.steps == 3
 
@@ -50,9 +54,13 @@ def test_cheap_workers_are_kept_busy_without_delaying_the_expensive_ones() -> No
     report = simulate(DTLZ2, POOLS, STRATEGY, 0, n=20, budget=29)
     assert report.makespan == pytest.approx(5.0 * (7 + 3))
     assert min(report.busy[:2]) > 0.9
-    assert report.evaluations[0] >= 100 + 9 * 5 - 15  # the stream, and five times the batches but for the last extras
+    assert (
+        report.evaluations[0] >= 100 + 9 * 5 - 15
+    )  # the stream, and five times the batches but for the last extras
     assert report.evaluations[2] == 29
-    assert [time for time, _ in report.history] == pytest.approx([35.0, 40.0, 45.0, 50.0])
+    assert [time for time, _ in report.history] == pytest.approx(
+        [35.0, 40.0, 45.0, 50.0]
+    )
     assert report.score == report.history[-1][1] <= report.history[0][1]
     assert reached(report, report.score) <= 50.0  # type: ignore[operator]
     assert reached(report, 0.0) is None
@@ -60,12 +68,16 @@ def test_cheap_workers_are_kept_busy_without_delaying_the_expensive_ones() -> No
 
 def test_the_same_seed_gives_the_same_study() -> None:
     pools = tuple(Pool(pool.latency, 2, jitter=0.3, failure=0.2) for pool in POOLS)
-    first, again, other = (simulate(DTLZ2, pools, STRATEGY, seed, n=15, budget=21) for seed in (1, 1, 2))
+    first, again, other = (
+        simulate(DTLZ2, pools, STRATEGY, seed, n=15, budget=21) for seed in (1, 1, 2)
+    )
     assert first == again
     assert first != other
 
 
-def test_failures_cost_budget_and_leave_partial_values(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_cost_budget_and_leave_partial_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen: list[Snapshot] = []
 
     def spy(problem, snapshot, *rest, **options):  # type: ignore[no-untyped-def]
@@ -84,7 +96,9 @@ def test_failures_cost_budget_and_leave_partial_values(monkeypatch: pytest.Monke
     assert len(last.partial[0]) == 0
 
 
-def test_a_slow_cheap_pool_has_its_old_jobs_superseded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_cheap_pool_has_its_old_jobs_superseded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Its queue never grows, and what it still computes joins when it comes."""
     studies: list[simulation.Study] = []
     seen: list[Snapshot] = []
@@ -100,17 +114,35 @@ def test_a_slow_cheap_pool_has_its_old_jobs_superseded(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(simulation, "propose", spy)
     monkeypatch.setattr(simulation.Study, "run", run)
-    simulate(DTLZ2, (Pool(1.0, 1), Pool(1.0, 3), Pool(5.0, 3)), STRATEGY, 0, n=15, budget=24)
+    simulate(
+        DTLZ2, (Pool(1.0, 1), Pool(1.0, 3), Pool(5.0, 3)), STRATEGY, 0, n=15, budget=24
+    )
     (study,) = studies
     jobs = [job for sample in study.samples.all for job in sample.jobs.values()]
-    assert Counter(job.state for job in jobs if not job.full and job.objective == 0)["superseded"] > 10
+    assert (
+        Counter(job.state for job in jobs if not job.full and job.objective == 0)[
+            "superseded"
+        ]
+        > 10
+    )
     assert all(job.state == "done" for job in jobs if job.full)
     assert all(len(snapshot.pending[0]) == 0 for snapshot in seen)  # as in the service
-    # A late value of the stream counts for the step in which it came, so that `keep_extra = last` sees it once.
-    assert all(1 <= came < snapshot.step for snapshot in seen for came in snapshot.extra_steps[0])
-    assert any(came == snapshot.step - 1 for snapshot in seen for came in snapshot.extra_steps[0])
+    # A late value of the stream counts for the step in which it came, so that
+    # `keep_extra = last` sees it once.
+    assert all(
+        1 <= came < snapshot.step
+        for snapshot in seen
+        for came in snapshot.extra_steps[0]
+    )
+    assert any(
+        came == snapshot.step - 1
+        for snapshot in seen
+        for came in snapshot.extra_steps[0]
+    )
     assert all(snapshot.theta[0] is not None for snapshot in seen[1:])
-    assert all(len(snapshot.extra[0]) == len(snapshot.extra_steps[0]) for snapshot in seen)
+    assert all(
+        len(snapshot.extra[0]) == len(snapshot.extra_steps[0]) for snapshot in seen
+    )
     for snapshot in seen:  # nothing is counted twice: frozen, full and extra are apart
         frozen = snapshot.frozen[0]
         assert frozen is not None
@@ -118,8 +150,12 @@ def test_a_slow_cheap_pool_has_its_old_jobs_superseded(monkeypatch: pytest.Monke
         assert len(np.unique(both, axis=0)) == len(both)
 
 
-def small_study(ratios: tuple[float, float], n: int, monkeypatch: pytest.MonkeyPatch) -> simulation.Report:
-    """Of a space of 12 points, with a budget of 20; whoever asks more than 100 times what is due asks forever."""
+def small_study(
+    ratios: tuple[float, float], n: int, monkeypatch: pytest.MonkeyPatch
+) -> simulation.Report:
+    """Of a space of 12 points, with a budget of 20; whoever asks more than 100 times
+    what is due asks forever.
+    """
     asked = 0
 
     def patient(progress: Progress) -> Decision:
@@ -132,26 +168,38 @@ def small_study(ratios: tuple[float, float], n: int, monkeypatch: pytest.MonkeyP
     space = (Variable("k", 0, 3, "int"), Variable("l", 0, 2, "int"))
     declared = Problem(space, (Objective("a"), Objective("b")), ratios)
     evaluate, score = (lambda x, j: float(x[j])), (lambda F: float(F.min()))
-    return simulation.simulate(declared, evaluate, score, (Pool(1.0), Pool(3.0)), STRATEGY, 0, n=n, budget=20)
+    return simulation.simulate(
+        declared, evaluate, score, (Pool(1.0), Pool(3.0)), STRATEGY, 0, n=n, budget=20
+    )
 
 
 def test_a_study_whose_space_is_used_up_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     report = small_study((1.0, 1.0), 6, monkeypatch)
     assert report.evaluations == (12, 12)
-    assert report.steps == 3  # two batches of three; the third finds nothing, as in the service
+    assert (
+        report.steps == 3
+    )  # two batches of three; the third finds nothing, as in the service
     assert [time for time, _ in report.history] == [18.0, 27.0, 36.0]
     assert report.makespan == 36.0
 
 
-def test_a_stream_whose_space_is_used_up_ends_and_the_study_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    report = small_study((3.0, 1.0), 11, monkeypatch)  # the design leaves one point, which the stream takes
+def test_a_stream_whose_space_is_used_up_ends_and_the_study_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    report = small_study(
+        (3.0, 1.0), 11, monkeypatch
+    )  # the design leaves one point, which the stream takes
     assert report.evaluations == (12, 11)
     assert report.makespan == 33.0
 
 
-def test_an_overtaken_cheap_only_job_that_fails_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_overtaken_cheap_only_job_that_fails_is_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     studies: list[simulation.Study] = []
-    attempts: list[tuple[int, int]] = []  # of cheap-only jobs: the step that asked, the step at their start
+    attempts: list[
+        tuple[int, int]
+    ] = []  # of cheap-only jobs: the step that asked, the step at their start
     run, start = simulation.Study.run, Floor._start
 
     def note_study(study: simulation.Study) -> simulation.Report:
@@ -160,39 +208,66 @@ def test_an_overtaken_cheap_only_job_that_fails_is_not_tried_again(monkeypatch: 
 
     def note_attempt(floor: Floor, job: Job) -> None:
         if not job.full:
-            attempts.append((studies[-1].samples.all[job.sample].step, studies[-1].step))
+            attempts.append(
+                (studies[-1].samples.all[job.sample].step, studies[-1].step)
+            )
         start(floor, job)
 
     monkeypatch.setattr(simulation.Study, "run", note_study)
     monkeypatch.setattr(Floor, "_start", note_attempt)
     failing = Pool(1.0, 3, jitter=0.2, failure=0.4)
-    simulate(DTLZ2, (failing, failing, Pool(5.0, 3, jitter=0.2)), replace(STRATEGY, w_max=2), 0, n=20, budget=41)
+    simulate(
+        DTLZ2,
+        (failing, failing, Pool(5.0, 3, jitter=0.2)),
+        replace(STRATEGY, w_max=2),
+        0,
+        n=20,
+        budget=41,
+    )
     assert {now for _, now in attempts} >= {0, 1, 2, 3, 4}
     assert [each for each in attempts if each[0] < each[1]] == []
     (study,) = studies
     jobs = [job for sample in study.samples.all for job in sample.jobs.values()]
     assert any(job.state == "superseded" and job.attempts > 0 for job in jobs)
     for j in range(3):  # the counters agree with the jobs
-        mine = [job for job in jobs if job.objective == j and job.state in ("ready", "leased")]
-        assert study.samples.unsettled_jobs[j, False] == sum(not job.full for job in mine)
+        mine = [
+            job
+            for job in jobs
+            if job.objective == j and job.state in ("ready", "leased")
+        ]
+        assert study.samples.unsettled_jobs[j, False] == sum(
+            not job.full for job in mine
+        )
 
 
 def test_the_comparison_names_both_modes() -> None:
     reports = comparison.compare(DTLZ2, POOLS, Settings("range"), 0, n=15, budget=18)
     rows = comparison.as_json(DTLZ2, POOLS, 0, reports)
     assert [row["mode"] for row in rows] == ["asynchronous", "everybody waits"]
-    assert all(pool["busy"] + pool["idle"] == 1.0 for row in rows for pool in row["pools"])
+    assert all(
+        pool["busy"] + pool["idle"] == 1.0 for row in rows for pool in row["pools"]
+    )
     assert rows[0]["pools"][0]["busy"] > 3 * rows[1]["pools"][0]["busy"]
     assert rows[1]["reached_waiting_igd_plus_at"] is not None
-    assert [[pool["ratio"] for pool in row["pools"]] for row in rows] == [[5.0, 5.0, 1.0], [1.0, 1.0, 1.0]]
+    assert [[pool["ratio"] for pool in row["pools"]] for row in rows] == [
+        [5.0, 5.0, 1.0],
+        [1.0, 1.0, 1.0],
+    ]
     assert "asynchronous: makespan 30.0" in comparison.summary(rows)
     assert comparison.table(rows).row_count == 6
 
 
 def test_a_score_that_does_not_exist_is_null_and_said_to_be_missing() -> None:
     hopeless = tuple(Pool(1.0, 3, failure=0.999) for _ in range(3))
-    rows = comparison.as_json(DTLZ2, hopeless, 0, comparison.compare(DTLZ2, hopeless, Settings(), 0, n=3, budget=3))
-    assert [row["igd_plus"] for row in json.loads(json.dumps(rows, allow_nan=False))] == [None, None]
+    rows = comparison.as_json(
+        DTLZ2,
+        hopeless,
+        0,
+        comparison.compare(DTLZ2, hopeless, Settings(), 0, n=3, budget=3),
+    )
+    assert [
+        row["igd_plus"] for row in json.loads(json.dumps(rows, allow_nan=False))
+    ] == [None, None]
     assert "no sample is complete" in comparison.summary(rows)
     assert "nan" not in comparison.summary(rows)
 

@@ -6,7 +6,10 @@ from benchmarks.paper.tables import Entry, load, published
 
 
 def test_tables_hold_all_instances() -> None:
-    assert {table: len(load(table)) for table in ("Tab.1", "Tab.2", "Tab.4", "Bi-objective1")} == {
+    assert {
+        table: len(load(table))
+        for table in ("Tab.1", "Tab.2", "Tab.4", "Bi-objective1")
+    } == {
         "Tab.1": 144,
         "Tab.2": 144,
         "Tab.4": 240,

@@ -11,8 +11,12 @@ from counterpoise.wire.problems import Fault, Problem
 Response = Callable[[httpx.Request], httpx.Response] | httpx.Response | Exception
 
 
-def client_of(*responses: Response, retry_s: float = 60.0) -> tuple[Client, list[httpx.Request]]:
-    """A client whose server sends these responses, the last one again and again; and the requests."""
+def client_of(
+    *responses: Response, retry_s: float = 60.0
+) -> tuple[Client, list[httpx.Request]]:
+    """A client whose server sends these responses, the last one again and again; and
+    the requests.
+    """
     requests: list[httpx.Request] = []
 
     def handle(request: httpx.Request) -> httpx.Response:
@@ -22,10 +26,14 @@ def client_of(*responses: Response, retry_s: float = 60.0) -> tuple[Client, list
             raise response
         return response(request) if callable(response) else response
 
-    return Client("http://server", retry_s=retry_s, transport=httpx.MockTransport(handle)), requests
+    return Client(
+        "http://server", retry_s=retry_s, transport=httpx.MockTransport(handle)
+    ), requests
 
 
-def problem(status: int, slug: str = "x", *errors: Fault, **headers: str) -> httpx.Response:
+def problem(
+    status: int, slug: str = "x", *errors: Fault, **headers: str
+) -> httpx.Response:
     body = Problem(
         type=f"urn:counterpoise:problem:{slug}",
         title="title",
@@ -39,4 +47,6 @@ def problem(status: int, slug: str = "x", *errors: Fault, **headers: str) -> htt
 
 
 def page(*items: Any, following: str | None = None) -> httpx.Response:
-    return httpx.Response(200, json={"items": [item.model_dump() for item in items], "next": following})
+    return httpx.Response(
+        200, json={"items": [item.model_dump() for item in items], "next": following}
+    )

@@ -12,7 +12,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 
 
 def test_the_code_of_the_page_runs(sqlite_template: Path, tmp_path: Path) -> None:
-    (code,) = re.findall(r"```python\n(.*?)^```$", PAGE.read_text().partition("\n## In Python\n")[2], re.M | re.S)
+    (code,) = re.findall(
+        r"```python\n(.*?)^```$",
+        PAGE.read_text().partition("\n## In Python\n")[2],
+        re.M | re.S,
+    )
     file = tmp_path / "counterpoise.db"
     file.write_bytes(sqlite_template.read_bytes())
     with serving_here(f"sqlite:///{file}") as url:

@@ -41,15 +41,21 @@ time.sleep(60)
 """
 
 
-@pytest.mark.parametrize("program", [POOL, PIPE, GUARDED], ids=["multiprocessing", "pipe", "guardian"])
+@pytest.mark.parametrize(
+    "program", [POOL, PIPE, GUARDED], ids=["multiprocessing", "pipe", "guardian"]
+)
 def test_a_killed_parent_leaves_no_child_behind(program: str, tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(program)
     environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
     command = [sys.executable, str(script)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as parent:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, env=environment, text=True
+    ) as parent:
         assert parent.stdout is not None
-        children = [psutil.Process(int(pid)) for pid in parent.stdout.readline().split()]
+        children = [
+            psutil.Process(int(pid)) for pid in parent.stdout.readline().split()
+        ]
         parent.kill()
     assert children
     _, alive = psutil.wait_procs(children, 10)
@@ -65,7 +71,9 @@ end_with_parent(stop.set, 60.0)
 stop.wait()
 sys.exit(7)
 """
-    child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, cwd=ROOT)
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, cwd=ROOT
+    )
     assert child.stdin is not None
     child.stdin.close()
     assert child.wait(30) == 7
@@ -84,7 +92,13 @@ code = child.wait()
 guardian.close()
 print(code)
 """
-    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert result.stdout == "3\n"
 
 
@@ -99,6 +113,8 @@ guardian.forget(child.pid)
 guardian.close()
 print(child.pid)
 """
-    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, check=True
+    )
     left = psutil.Process(int(result.stdout))
     left.send_signal(signal.SIGKILL)

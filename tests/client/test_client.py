@@ -30,7 +30,9 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Pauses are recorded instead of slept, and move the clock."""
     pauses: list[float] = []
     monkeypatch.setattr("counterpoise.client.connection.time.sleep", pauses.append)
-    monkeypatch.setattr("counterpoise.client.connection.time.monotonic", lambda: sum(pauses))
+    monkeypatch.setattr(
+        "counterpoise.client.connection.time.monotonic", lambda: sum(pauses)
+    )
     for name in ("COUNTERPOISE_URL", "COUNTERPOISE_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     return pauses
@@ -53,37 +55,82 @@ STORY = JobStory(
 )
 STUDY_RESPONSE = httpx.Response(200, json=STUDY.model_dump())
 TOLD_RESPONSE = httpx.Response(200, json=TOLD)
-NO_JOBS = httpx.Response(200, json={"jobs": [], "reason": "planning", "detail": "d", "retry_after_s": 1.0})
+NO_JOBS = httpx.Response(
+    200, json={"jobs": [], "reason": "planning", "detail": "d", "retry_after_s": 1.0}
+)
 IDEMPOTENT: dict[str, tuple[Callable[[Client], Any], httpx.Response]] = {
     "GET /studies/wing": (lambda client: client.study("wing"), STUDY_RESPONSE),
     "GET /studies?limit=1000": (lambda client: list(client.studies()), page()),
-    "GET /studies/wing/samples?limit=1000&full=true": (lambda client: list(client.samples("wing", full=True)), page()),
+    "GET /studies/wing/samples?limit=1000&full=true": (
+        lambda client: list(client.samples("wing", full=True)),
+        page(),
+    ),
     "GET /studies/wing/jobs?limit=1000&objective=mass&state=failed": (
         lambda client: list(client.jobs("wing", objective="mass", state="failed")),
         page(),
     ),
-    "GET /studies/wing/steps?limit=1000": (lambda client: list(client.steps("wing")), page()),
-    "GET /studies/wing/front?limit=1000": (lambda client: client.front("wing"), page(*FRONT)),
+    "GET /studies/wing/steps?limit=1000": (
+        lambda client: list(client.steps("wing")),
+        page(),
+    ),
+    "GET /studies/wing/front?limit=1000": (
+        lambda client: client.front("wing"),
+        page(*FRONT),
+    ),
     "GET /workers?limit=1000": (lambda client: list(client.workers()), page(WORKER)),
-    "GET /jobs/17": (lambda client: client.explain(17), httpx.Response(200, json=STORY.model_dump())),
-    "POST /workers/drain": (lambda client: client.drain("node7"), httpx.Response(200, json=WORKER.model_dump())),
-    "POST /workers/undrain": (lambda client: client.undrain("node7"), httpx.Response(200, json=WORKER.model_dump())),
+    "GET /jobs/17": (
+        lambda client: client.explain(17),
+        httpx.Response(200, json=STORY.model_dump()),
+    ),
+    "POST /workers/drain": (
+        lambda client: client.drain("node7"),
+        httpx.Response(200, json=WORKER.model_dump()),
+    ),
+    "POST /workers/undrain": (
+        lambda client: client.undrain("node7"),
+        httpx.Response(200, json=WORKER.model_dump()),
+    ),
     "POST /studies": (lambda client: client.create_study(EXAMPLE), STUDY_RESPONSE),
-    "POST /studies?paused=true": (lambda client: client.create_study(EXAMPLE, paused=True), STUDY_RESPONSE),
+    "POST /studies?paused=true": (
+        lambda client: client.create_study(EXAMPLE, paused=True),
+        STUDY_RESPONSE,
+    ),
     "POST /studies/wing/pause": (lambda client: client.pause("wing"), STUDY_RESPONSE),
     "POST /studies/wing/resume": (lambda client: client.resume("wing"), STUDY_RESPONSE),
-    "POST /studies/wing/stop": (lambda client: client.stop("wing", cancel_running=True), STUDY_RESPONSE),
+    "POST /studies/wing/stop": (
+        lambda client: client.stop("wing", cancel_running=True),
+        STUDY_RESPONSE,
+    ),
     "POST /tell": (lambda client: client.tell(TELL), TOLD_RESPONSE),
-    "POST /heartbeat": (lambda client: client.heartbeat([LEASE]), httpx.Response(200, json={"leases": []})),
-    "POST /release": (lambda client: client.release([LEASE]), httpx.Response(200, json={"released": [LEASE]})),
+    "POST /heartbeat": (
+        lambda client: client.heartbeat([LEASE]),
+        httpx.Response(200, json={"leases": []}),
+    ),
+    "POST /release": (
+        lambda client: client.release([LEASE]),
+        httpx.Response(200, json={"released": [LEASE]}),
+    ),
 }
 NOT_IDEMPOTENT: dict[str, tuple[Callable[[Client], Any], httpx.Response]] = {
     "POST /ask": (lambda client: client.ask(ASK), NO_JOBS),
-    "POST /studies/wing/extend": (lambda client: client.extend("wing", 90), STUDY_RESPONSE),
-    "POST /studies/wing/retry": (lambda client: client.retry("wing", ["mass"]), httpx.Response(200, json={"jobs": 3})),
-    "DELETE /studies/wing?force=true": (lambda client: client.delete("wing", force=True), httpx.Response(204)),
+    "POST /studies/wing/extend": (
+        lambda client: client.extend("wing", 90),
+        STUDY_RESPONSE,
+    ),
+    "POST /studies/wing/retry": (
+        lambda client: client.retry("wing", ["mass"]),
+        httpx.Response(200, json={"jobs": 3}),
+    ),
+    "DELETE /studies/wing?force=true": (
+        lambda client: client.delete("wing", force=True),
+        httpx.Response(204),
+    ),
 }
-NO_RESPONSE = [httpx.ReadError("reset"), httpx.ReadTimeout("slow"), httpx.RemoteProtocolError("cut")]
+NO_RESPONSE = [
+    httpx.ReadError("reset"),
+    httpx.ReadTimeout("slow"),
+    httpx.RemoteProtocolError("cut"),
+]
 
 
 def route_of(request: httpx.Request) -> str:
@@ -91,7 +138,10 @@ def route_of(request: httpx.Request) -> str:
 
 
 @pytest.mark.parametrize("route", [*IDEMPOTENT, *NOT_IDEMPOTENT])
-@pytest.mark.parametrize("failure", [httpx.ConnectError("refused"), httpx.ConnectTimeout("slow"), problem(429)])
+@pytest.mark.parametrize(
+    "failure",
+    [httpx.ConnectError("refused"), httpx.ConnectTimeout("slow"), problem(429)],
+)
 def test_a_request_that_was_not_sent_is_repeated(route: str, failure: Any) -> None:
     call, response = (IDEMPOTENT | NOT_IDEMPOTENT)[route]
     client, requests = client_of(failure, failure, response)
@@ -101,8 +151,13 @@ def test_a_request_that_was_not_sent_is_repeated(route: str, failure: Any) -> No
 
 
 @pytest.mark.parametrize("route", IDEMPOTENT)
-@pytest.mark.parametrize("failure", [*NO_RESPONSE, *map(problem, (502, 503, 504)), httpx.Response(502, text="<html>")])
-def test_an_idempotent_request_without_a_response_is_repeated(route: str, failure: Any) -> None:
+@pytest.mark.parametrize(
+    "failure",
+    [*NO_RESPONSE, *map(problem, (502, 503, 504)), httpx.Response(502, text="<html>")],
+)
+def test_an_idempotent_request_without_a_response_is_repeated(
+    route: str, failure: Any
+) -> None:
     call, response = IDEMPOTENT[route]
     client, requests = client_of(failure, failure, response)
     call(client)
@@ -111,7 +166,9 @@ def test_an_idempotent_request_without_a_response_is_repeated(route: str, failur
 
 @pytest.mark.parametrize("route", NOT_IDEMPOTENT)
 @pytest.mark.parametrize("failure", [*NO_RESPONSE, *map(problem, (502, 503, 504))])
-def test_another_request_without_a_response_is_not_repeated(route: str, failure: Any) -> None:
+def test_another_request_without_a_response_is_not_repeated(
+    route: str, failure: Any
+) -> None:
     call, _ = NOT_IDEMPOTENT[route]
     client, requests = client_of(failure)
     with pytest.raises(ServerUnavailable):
@@ -121,17 +178,25 @@ def test_another_request_without_a_response_is_not_repeated(route: str, failure:
 
 @pytest.mark.parametrize("status", [400, 404, 409, 422, 500])
 def test_a_refused_request_is_not_repeated(status: int, pauses: list[float]) -> None:
-    client, requests = client_of(problem(status, "x", Fault(pointer="#/budget", detail="too small")))
+    client, requests = client_of(
+        problem(status, "x", Fault(pointer="#/budget", detail="too small"))
+    )
     with pytest.raises(Refused) as caught:
         client.study("wing")
     assert (len(requests), pauses) == (1, [])
-    assert (caught.value.status, caught.value.detail) == (status, "why\n  #/budget: too small")
+    assert (caught.value.status, caught.value.detail) == (
+        status,
+        "why\n  #/budget: too small",
+    )
     assert [fault.pointer for fault in caught.value.faults] == ["#/budget"]
 
 
 def test_pauses_grow_until_the_time_for_retries_is_over(pauses: list[float]) -> None:
     client, requests = client_of(httpx.ConnectError("refused"), retry_s=30.0)
-    with pytest.raises(ServerUnavailable, match=r"cannot reach http://server: is `counterpoise serve` running\?"):
+    with pytest.raises(
+        ServerUnavailable,
+        match=r"cannot reach http://server: is `counterpoise serve` running\?",
+    ):
         client.study("wing")
     assert sum(pauses) <= 30.0
     assert len(requests) == len(pauses) + 1
@@ -152,7 +217,9 @@ def test_retry_after_is_respected_or_the_request_fails(pauses: list[float]) -> N
     client, _ = client_of(problem(429, **{"Retry-After": "7"}), STUDY_RESPONSE)
     client.study("wing")
     assert pauses == [7.0]
-    client, requests = client_of(problem(503, **{"Retry-After": "Fri, 31 Dec 2100 23:59:59 GMT"}), STUDY_RESPONSE)
+    client, requests = client_of(
+        problem(503, **{"Retry-After": "Fri, 31 Dec 2100 23:59:59 GMT"}), STUDY_RESPONSE
+    )
     with pytest.raises(ServerUnavailable):
         client.study("wing")
     assert len(requests) == 1
@@ -168,8 +235,12 @@ def test_an_ask_waits_longer_for_its_response_than_the_server() -> None:
 
 
 def test_create_returns_whether_it_is_new_and_sends_what_was_written() -> None:
-    client, requests = client_of(httpx.Response(201, json=STUDY.model_dump()), STUDY_RESPONSE)
-    written = {key: EXAMPLE[key] for key in ("name", "variables", "objectives", "budget")}
+    client, requests = client_of(
+        httpx.Response(201, json=STUDY.model_dump()), STUDY_RESPONSE
+    )
+    written = {
+        key: EXAMPLE[key] for key in ("name", "variables", "objectives", "budget")
+    }
     assert client.create_study(written).new
     assert not client.create_study(parse_specification(written)).new
     assert [json.loads(request.content) for request in requests] == [written, written]
@@ -186,7 +257,9 @@ def test_many_tells_are_sent_in_lists_and_in_smaller_ones_after_a_413() -> None:
         return httpx.Response(200, json=[TOLD | {"job": item["job"]} for item in items])
 
     client, _ = client_of(respond)
-    told = client.tell([TELL.model_copy(update={"job": number}) for number in range(1, 301)])
+    told = client.tell(
+        [TELL.model_copy(update={"job": number}) for number in range(1, 301)]
+    )
     assert [response.job for response in told] == list(range(1, 301))
     assert sizes == [256, 128, 64, 64, 128, 64, 64, 44]
 
@@ -203,7 +276,9 @@ def test_a_single_tell_raises_if_it_is_refused() -> None:
 
 def test_many_leases_are_sent_in_several_requests() -> None:
     client, requests = client_of(
-        lambda request: httpx.Response(200, json={"released": json.loads(request.content)["leases"]})
+        lambda request: httpx.Response(
+            200, json={"released": json.loads(request.content)["leases"]}
+        )
     )
     leases = [f"{number:032x}" for number in range(2500)]
     assert client.release(leases) == leases
@@ -231,11 +306,22 @@ def about(title: str, version: str) -> httpx.Response:
     return httpx.Response(200, json={"info": {"title": title, "version": version}})
 
 
-@pytest.mark.parametrize("unexpected", [httpx.Response(200, json={"name": 3}), httpx.Response(200, text="<html>")])
-def test_another_version_or_another_program_is_named(unexpected: httpx.Response) -> None:
+@pytest.mark.parametrize(
+    "unexpected",
+    [httpx.Response(200, json={"name": 3}), httpx.Response(200, text="<html>")],
+)
+def test_another_version_or_another_program_is_named(
+    unexpected: httpx.Response,
+) -> None:
     for openapi, message in (
-        (about("Counterpoise", "99"), f"the server has version 99, this is {__version__}; install the same version"),
-        (about("Shop", "1"), "http://server is 'Shop', not a Counterpoise server; set COUNTERPOISE_URL"),
+        (
+            about("Counterpoise", "99"),
+            f"the server has version 99, this is {__version__}; install the same version",
+        ),
+        (
+            about("Shop", "1"),
+            "http://server is 'Shop', not a Counterpoise server; set COUNTERPOISE_URL",
+        ),
         (about("Counterpoise", __version__), "although it has the same version"),
         (httpx.Response(404), "is it a Counterpoise server"),
     ):
@@ -251,7 +337,9 @@ def test_an_unknown_route_hints_at_the_version() -> None:
         client.study("wing")
 
 
-def test_url_and_token_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_url_and_token_are_read_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("COUNTERPOISE_URL", "http://elsewhere:9/")
     monkeypatch.setenv("COUNTERPOISE_TOKEN", "0123456789abcdef")
     requests: list[httpx.Request] = []
@@ -272,7 +360,9 @@ def test_url_and_token_are_read_from_the_environment(monkeypatch: pytest.MonkeyP
 
 def test_the_package_imports_no_library_before_it_is_needed() -> None:
     code = "import sys, counterpoise; print([m for m in ('httpx', 'pydantic', 'typer', 'rich') if m in sys.modules])"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert result.stdout == "[]\n"
 
 

@@ -1,4 +1,6 @@
-"""The event stream of the client: it continues after the last event, whatever happens to the connection."""
+"""The event stream of the client: it continues after the last event, whatever happens
+to the connection.
+"""
 
 import threading
 from collections.abc import Iterator
@@ -21,7 +23,9 @@ from tests.e2e.processes import PATIENCE_S, eventually, serving
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     pauses: list[float] = []
     monkeypatch.setattr("counterpoise.client.event_stream.time.sleep", pauses.append)
-    monkeypatch.setattr("counterpoise.client.event_stream.time.monotonic", lambda: sum(pauses))
+    monkeypatch.setattr(
+        "counterpoise.client.event_stream.time.monotonic", lambda: sum(pauses)
+    )
     return pauses
 
 
@@ -33,7 +37,9 @@ def stream(*blocks: str, breaks: bool = False) -> httpx.Response:
         if breaks:
             raise httpx.ReadError("the connection broke")
 
-    return httpx.Response(200, content=content(), headers={"content-type": "text/event-stream"})
+    return httpx.Response(
+        200, content=content(), headers={"content-type": "text/event-stream"}
+    )
 
 
 def block(number: int, kind: str = "done") -> str:
@@ -60,7 +66,11 @@ def test_it_continues_after_the_last_event(pauses: list[float]) -> None:
         ("7-5", "done", 5),
         ("7-6", "deleted", 6),
     ]
-    assert (events[0].study, events[0].at, events[0].data["kind"]) == ("wing", "t", "done")
+    assert (events[0].study, events[0].at, events[0].data["kind"]) == (
+        "wing",
+        "t",
+        "done",
+    )
     assert positions(requests) == [None, "7-2", "7-2", "7-2", "7-4", "7-5"]
     assert len(pauses) == 5
 
@@ -74,7 +84,9 @@ def test_without_follow_it_ends(pauses: list[float]) -> None:
 
 
 def test_an_unavailable_server_is_an_error_in_the_end(pauses: list[float]) -> None:
-    client, _ = client_of(stream(block(1), breaks=True), httpx.ConnectError("no"), retry_s=5.0)
+    client, _ = client_of(
+        stream(block(1), breaks=True), httpx.ConnectError("no"), retry_s=5.0
+    )
     events = client.events("wing")
     assert next(events).seq == 1
     with pytest.raises(ServerUnavailable):
@@ -93,18 +105,24 @@ def test_a_refusal_is_not_repeated(pauses: list[float]) -> None:
 
 @pytest.mark.parametrize("data", ["[]", "{", '{"seq": "x"}'])
 def test_an_unexpected_event_is_an_error(pauses: list[float], data: str) -> None:
-    client, _ = client_of(stream(f"id: 1\nevent: done\ndata: {data}"), problem(404), retry_s=0.0)
+    client, _ = client_of(
+        stream(f"id: 1\nevent: done\ndata: {data}"), problem(404), retry_s=0.0
+    )
     with pytest.raises(UnexpectedResponse, match="an event is not what"):
         next(client.events())
 
 
-def test_it_continues_after_a_restart_of_the_server(database: Database, database_url: str) -> None:
+def test_it_continues_after_a_restart_of_the_server(
+    database: Database, database_url: str
+) -> None:
     create(database, parse_specification(SPEC), 60.0)
     received: list[Any] = []
 
     def listen(url: str) -> None:
         with Client(url, retry_s=120.0) as client:
-            received.extend((event.seq, event.kind) for event in client.events("wing", after="0"))
+            received.extend(
+                (event.seq, event.kind) for event in client.events("wing", after="0")
+            )
 
     with serving(database_url, "--no-planner") as (url, _):
         thread = threading.Thread(target=listen, args=(url,))

@@ -20,7 +20,9 @@ def api() -> Iterator[FakeApi]:
 @pytest.fixture
 def run(api: FakeApi) -> Run:
     def invoke(*arguments: str, stdin: str | None = None, **environment: str) -> Result:
-        unset = dict.fromkeys(("COUNTERPOISE_TOKEN", "COUNTERPOISE_DATABASE_URL", "COLUMNS"))
+        unset = dict.fromkeys(
+            ("COUNTERPOISE_TOKEN", "COUNTERPOISE_DATABASE_URL", "COLUMNS")
+        )
         env = {**unset, "COUNTERPOISE_URL": api.url, **environment}
         return CliRunner().invoke(app, [*arguments], input=stdin, env=env)
 

@@ -1,4 +1,6 @@
-"""A small HTTP server for the commands: responds as configured and records the requests."""
+"""A small HTTP server for the commands: responds as configured and records the
+requests.
+"""
 
 import json
 import threading
@@ -10,15 +12,30 @@ from typing import Any
 
 from counterpoise.wire.problems import Fault, Problem
 from counterpoise.wire.specification import EXAMPLE
-from counterpoise.wire.views import FrontItem, HealthItem, Hypervolume, ObjectiveView, StudyView, WorkerView
+from counterpoise.wire.views import (
+    FrontItem,
+    HealthItem,
+    Hypervolume,
+    ObjectiveView,
+    StudyView,
+    WorkerView,
+)
 
 Response = tuple[int, Any]
 
 
 def objective(name: str, **given: Any) -> ObjectiveView:
     counts = {"ready": 1, "leased": 2, "done": 33, "failed": 4, "superseded": 5}
-    usual: dict[str, Any] = {"direction": "minimize", "unit": None, "same_run_as": None, "cheap": False, "ratio": 1.0}
-    return ObjectiveView(name=name, **{**usual, "median_duration_s": None, **counts, **given})
+    usual: dict[str, Any] = {
+        "direction": "minimize",
+        "unit": None,
+        "same_run_as": None,
+        "cheap": False,
+        "ratio": 1.0,
+    }
+    return ObjectiveView(
+        name=name, **{**usual, "median_duration_s": None, **counts, **given}
+    )
 
 
 STUDY = StudyView(
@@ -37,7 +54,9 @@ STUDY = StudyView(
         objective("lift", direction="maximize", same_run_as="drag"),
     ],
     ratio_source="declared",
-    hypervolume=Hypervolume(value=0.8125, reference_point={"mass": 3.5, "drag": 12.0}, step=6, exact=False),
+    hypervolume=Hypervolume(
+        value=0.8125, reference_point={"mass": 3.5, "drag": 12.0}, step=6, exact=False
+    ),
     health=[
         HealthItem(
             code="no_worker",
@@ -46,13 +65,32 @@ STUDY = StudyView(
     ],
     spec=EXAMPLE,
 )
-FRONT = [FrontItem(sample=i, step="search:2", x={"a": i, "b": 0.5}, values={"mass": i / 3, "a": 7.5}) for i in range(3)]
-WORKER = WorkerView(worker="node7", first_seen_at="2026-01-01T00:00:00Z", last_seen_at="2026-01-01T00:00:07Z", jobs=[5])
+FRONT = [
+    FrontItem(
+        sample=i,
+        step="search:2",
+        x={"a": i, "b": 0.5},
+        values={"mass": i / 3, "a": 7.5},
+    )
+    for i in range(3)
+]
+WORKER = WorkerView(
+    worker="node7",
+    first_seen_at="2026-01-01T00:00:00Z",
+    last_seen_at="2026-01-01T00:00:07Z",
+    jobs=[5],
+)
 
 
 def problem(status: int, detail: str, *errors: Fault) -> Response:
     body = Problem(
-        type="urn:x", title="t", status=status, detail=detail, instance="/", request_id="r", errors=[*errors]
+        type="urn:x",
+        title="t",
+        status=status,
+        detail=detail,
+        instance="/",
+        request_id="r",
+        errors=[*errors],
     )
     return status, body.model_dump()
 
@@ -67,7 +105,9 @@ class FakeApi:
 
     url: str = ""
     responses: dict[str, Response] = field(default_factory=dict)
-    requests: list[tuple[str, Any]] = field(default_factory=list)  # method and path, body
+    requests: list[tuple[str, Any]] = field(
+        default_factory=list
+    )  # method and path, body
     tokens: list[str | None] = field(default_factory=list)
 
     def respond(self, method: str, path: str, body: Any, token: str | None) -> Response:
@@ -75,7 +115,9 @@ class FakeApi:
         self.tokens.append(token)
         without_query = f"{method} {path.partition('?')[0]}"
         not_found = problem(404, f"nothing at {without_query}")
-        return self.responses.get(f"{method} {path}", self.responses.get(without_query, not_found))
+        return self.responses.get(
+            f"{method} {path}", self.responses.get(without_query, not_found)
+        )
 
 
 @contextmanager
@@ -86,8 +128,14 @@ def serving_api() -> Iterator[FakeApi]:
         def handle_request(self) -> None:
             sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             body = json.loads(sent) if sent else None
-            status, response = api.respond(self.command, self.path, body, self.headers.get("Authorization"))
-            content = response if isinstance(response, bytes) else json.dumps(response).encode()
+            status, response = api.respond(
+                self.command, self.path, body, self.headers.get("Authorization")
+            )
+            content = (
+                response
+                if isinstance(response, bytes)
+                else json.dumps(response).encode()
+            )
             if status == 204:
                 content = b""
             self.send_response(status)
@@ -102,7 +150,9 @@ def serving_api() -> Iterator[FakeApi]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listener:
         api.url = f"http://127.0.0.1:{listener.server_port}"
-        thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01})
+        thread = threading.Thread(
+            target=listener.serve_forever, kwargs={"poll_interval": 0.01}
+        )
         thread.start()
         yield api
         listener.shutdown()

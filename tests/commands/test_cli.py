@@ -22,10 +22,16 @@ from counterpoise.cli import app
 
 COUNTERPOISE = Path(sys.executable).with_name("counterpoise")
 ROOT = Path(__file__).parents[2]
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERPOISE_")}
+ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith("COUNTERPOISE_")
+}
 
 
-def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str, cwd: Path, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [COUNTERPOISE, *arguments],
         cwd=cwd,
@@ -38,7 +44,9 @@ def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedP
 
 
 @contextmanager
-def serving(cwd: Path, *arguments: str, **environment: str) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+def serving(
+    cwd: Path, *arguments: str, **environment: str
+) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
     """A real server on a free port; yields the URL in its log."""
     process = subprocess.Popen(
         [COUNTERPOISE, "serve", "--port", "0", *arguments],
@@ -72,13 +80,19 @@ def wait_until_ready(url: str) -> None:
 
 def test_version(tmp_path: Path) -> None:
     assert __version__ in run("version", cwd=tmp_path).stdout
-    assert json.loads(run("version", "--json", cwd=tmp_path).stdout)["counterpoise"] == __version__
+    assert (
+        json.loads(run("version", "--json", cwd=tmp_path).stdout)["counterpoise"]
+        == __version__
+    )
 
 
 @pytest.mark.parametrize("command", ["serve", "migrate", "demo", "version"])
 def test_every_command_has_help_with_an_example(command: str) -> None:
     assert command in CliRunner().invoke(app, ["--help"]).output
-    assert f"Example: counterpoise {command}" in CliRunner().invoke(app, [command, "--help"]).output
+    assert (
+        f"Example: counterpoise {command}"
+        in CliRunner().invoke(app, [command, "--help"]).output
+    )
 
 
 @pytest.mark.parametrize("command", ["paper", "gp", "step", "simulate", "store"])
@@ -107,9 +121,14 @@ def test_migrate_on_both_databases(tmp_path: Path, empty_url: str) -> None:
     assert again.stdout == f"database: already at {head()}\n"
 
 
-def test_serve_upgrades_sqlite_but_not_postgresql(tmp_path: Path, empty_url: str, backend: str) -> None:
+def test_serve_upgrades_sqlite_but_not_postgresql(
+    tmp_path: Path, empty_url: str, backend: str
+) -> None:
     if backend == "sqlite":
-        with serving(tmp_path, "--no-planner", "--database-url", empty_url) as (url, process):
+        with serving(tmp_path, "--no-planner", "--database-url", empty_url) as (
+            url,
+            process,
+        ):
             assert httpx.get(f"{url}/healthz").json() == {"status": "ok"}
             process.send_signal(signal.SIGTERM)
             assert process.wait(20) in (0, -signal.SIGTERM)
@@ -122,14 +141,28 @@ def test_serve_upgrades_sqlite_but_not_postgresql(tmp_path: Path, empty_url: str
 
 
 def test_serve_on_both_databases(tmp_path: Path, database_url: str) -> None:
-    with serving(tmp_path, "--no-planner", COUNTERPOISE_DATABASE_URL=database_url) as (url, _):
-        assert httpx.get(f"{url}/readyz", headers={"X-Request-ID": "me"}).headers["x-request-id"] == "me"
+    with serving(tmp_path, "--no-planner", COUNTERPOISE_DATABASE_URL=database_url) as (
+        url,
+        _,
+    ):
+        assert (
+            httpx.get(f"{url}/readyz", headers={"X-Request-ID": "me"}).headers[
+                "x-request-id"
+            ]
+            == "me"
+        )
         assert "server" not in httpx.get(f"{url}/healthz").headers
 
 
 def test_a_server_starts_without_numerical_libraries() -> None:
     code = "import sys, app.server; print(sorted({'numpy', 'scipy', 'sklearn', 'moocore'} & set(sys.modules)))"
-    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert result.stdout == "[]\n"
 
 
@@ -142,12 +175,20 @@ def test_serve_creates_its_database_in_the_working_directory(tmp_path: Path) -> 
     ("arguments", "message"),
     [
         (["--port", "99999"], "COUNTERPOISE_PORT = 99999 is not usable"),
-        (["--database-url", "oracle://x"], "COUNTERPOISE_DATABASE_URL is not usable: it must be sqlite:///FILE"),
+        (
+            ["--database-url", "oracle://x"],
+            "COUNTERPOISE_DATABASE_URL is not usable: it must be sqlite:///FILE",
+        ),
         (["--host", "0.0.0.0"], "without tokens the server listens on loopback only"),  # noqa: S104
-        (["--host", "no.such.host.invalid"], "without tokens the server listens on loopback only"),
+        (
+            ["--host", "no.such.host.invalid"],
+            "without tokens the server listens on loopback only",
+        ),
     ],
 )
-def test_a_wrong_setting_stops_the_start_with_one_sentence(tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_a_wrong_setting_stops_the_start_with_one_sentence(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
     result = run("serve", *arguments, cwd=tmp_path)
     assert result.returncode == 2
     assert result.stderr.startswith("Error: ")
@@ -156,7 +197,9 @@ def test_a_wrong_setting_stops_the_start_with_one_sentence(tmp_path: Path, argum
 
 
 def test_serve_warns_of_a_public_token(tmp_path: Path) -> None:
-    with serving(tmp_path, "--no-planner", COUNTERPOISE_ADMIN_TOKENS="demo-public-token") as (_, process):
+    with serving(
+        tmp_path, "--no-planner", COUNTERPOISE_ADMIN_TOKENS="demo-public-token"
+    ) as (_, process):
         process.terminate()
         assert "begins with demo- is public" in process.stderr.read()  # type: ignore[union-attr]
 
@@ -171,9 +214,13 @@ def test_a_busy_port_is_one_sentence(tmp_path: Path) -> None:
     assert result.stderr.count("\n") == 1
 
 
-def test_a_database_that_cannot_be_opened_exits_with_1_and_one_sentence(tmp_path: Path) -> None:
+def test_a_database_that_cannot_be_opened_exits_with_1_and_one_sentence(
+    tmp_path: Path,
+) -> None:
     for command in ("serve", "migrate"):
-        result = run(command, "--database-url", "sqlite:///no/such/folder/x.db", cwd=tmp_path)
+        result = run(
+            command, "--database-url", "sqlite:///no/such/folder/x.db", cwd=tmp_path
+        )
         assert result.returncode == 1
         assert "cannot be used now" in result.stderr
         assert result.stderr.count("\n") == 1

@@ -16,7 +16,8 @@ from tests.commands.fake_api import WORKER, FakeApi, Response, page, problem
 
 TOKEN = "0123456789abcdef"
 NOT_CHECKED = (
-    "not checked: database, migrations and clock; give --database-url (or COUNTERPOISE_DATABASE_URL) to check them"
+    "not checked: database, migrations and clock;"
+    " give --database-url (or COUNTERPOISE_DATABASE_URL) to check them"
 )
 
 
@@ -24,14 +25,22 @@ NOT_CHECKED = (
 def healthy(api: FakeApi) -> FakeApi:
     api.responses |= {
         "GET /readyz": (200, {"status": "ready"}),
-        "GET /openapi.json": (200, {"info": {"title": "Counterpoise", "version": __version__}}),
-        "GET /workers": page(WORKER, WORKER.model_copy(update={"worker": "node8", "jobs": []})),
+        "GET /openapi.json": (
+            200,
+            {"info": {"title": "Counterpoise", "version": __version__}},
+        ),
+        "GET /workers": page(
+            WORKER, WORKER.model_copy(update={"worker": "node8", "jobs": []})
+        ),
     }
     return api
 
 
 def findings(result: Result) -> dict[str, tuple[str, str]]:
-    return {item["check"]: (item["status"], item["detail"]) for item in json.loads(result.stdout)}
+    return {
+        item["check"]: (item["status"], item["detail"])
+        for item in json.loads(result.stdout)
+    }
 
 
 def test_no_faults(run: Run, healthy: FakeApi) -> None:
@@ -44,7 +53,10 @@ def test_no_faults(run: Run, healthy: FakeApi) -> None:
         "ok      workers    2 seen, the last at 2026-01-01T00:00:07Z; 1 of them with jobs now",
         f"skipped database   {NOT_CHECKED}",
     ]
-    assert findings(run("doctor", "--json", "--token", TOKEN))["token"] == ("ok", "accepted")
+    assert findings(run("doctor", "--json", "--token", TOKEN))["token"] == (
+        "ok",
+        "accepted",
+    )
 
 
 def test_each_finding_is_one_line(run: Run, healthy: FakeApi) -> None:
@@ -57,21 +69,40 @@ def test_each_finding_is_one_line(run: Run, healthy: FakeApi) -> None:
 def test_without_a_server(run: Run) -> None:
     result = run("doctor", "--url", "http://127.0.0.1:1")
     assert result.exit_code == 1
-    assert result.stdout.startswith("fault   server     cannot reach http://127.0.0.1:1: is `counterpoise serve`")
+    assert result.stdout.startswith(
+        "fault   server     cannot reach http://127.0.0.1:1: is `counterpoise serve`"
+    )
     assert len(result.stdout.splitlines()) == 2
 
 
-def test_without_a_database_url_the_database_is_skipped(run: Run, healthy: FakeApi, database_url: str) -> None:
+def test_without_a_database_url_the_database_is_skipped(
+    run: Run, healthy: FakeApi, database_url: str
+) -> None:
     assert findings(run("doctor", "--json"))["database"] == ("skipped", NOT_CHECKED)
-    assert findings(run("doctor", "--json", COUNTERPOISE_DATABASE_URL=""))["database"][0] == "skipped"
+    assert (
+        findings(run("doctor", "--json", COUNTERPOISE_DATABASE_URL=""))["database"][0]
+        == "skipped"
+    )
     assert NOT_CHECKED not in run("doctor", "--database-url", database_url).stdout
 
 
 FAULTS: list[tuple[str, Response, str, str, str]] = [
-    ("GET /readyz", problem(503, "run: counterpoise migrate"), "server", "fault", "run: counterpoise migrate"),
+    (
+        "GET /readyz",
+        problem(503, "run: counterpoise migrate"),
+        "server",
+        "fault",
+        "run: counterpoise migrate",
+    ),
     ("GET /openapi.json", (404, b""), "version", "warning", "has no version"),
     ("GET /openapi.json", (200, [1]), "version", "warning", "has no version"),
-    ("GET /openapi.json", (200, {"info": {"title": "Shop", "version": "1"}}), "version", "fault", "not a Counterpoise"),
+    (
+        "GET /openapi.json",
+        (200, {"info": {"title": "Shop", "version": "1"}}),
+        "version",
+        "fault",
+        "not a Counterpoise",
+    ),
     (
         "GET /openapi.json",
         (200, {"info": {"title": "Counterpoise", "version": "99"}}),
@@ -79,8 +110,20 @@ FAULTS: list[tuple[str, Response, str, str, str]] = [
         "warning",
         f"the server has 99, this is {__version__}",
     ),
-    ("GET /workers", problem(401, "a token is needed"), "token", "fault", "Set COUNTERPOISE_TOKEN"),
-    ("GET /workers", problem(403, "not for workers"), "token", "warning", "accepted, but not for reading workers"),
+    (
+        "GET /workers",
+        problem(401, "a token is needed"),
+        "token",
+        "fault",
+        "Set COUNTERPOISE_TOKEN",
+    ),
+    (
+        "GET /workers",
+        problem(403, "not for workers"),
+        "token",
+        "warning",
+        "accepted, but not for reading workers",
+    ),
     ("GET /workers", problem(500, "broken"), "workers", "fault", "broken"),
     ("GET /workers", page(), "workers", "warning", "none has asked for jobs yet"),
 ]
@@ -88,14 +131,22 @@ FAULTS: list[tuple[str, Response, str, str, str]] = [
 
 @pytest.mark.parametrize(("path", "response", "check", "status", "message"), FAULTS)
 def test_a_fault_or_a_warning_is_found(
-    run: Run, healthy: FakeApi, path: str, response: Response, check: str, status: str, message: str
+    run: Run,
+    healthy: FakeApi,
+    path: str,
+    response: Response,
+    check: str,
+    status: str,
+    message: str,
 ) -> None:
     healthy.responses[path] = response
     result = run("doctor", "--json")
     found = findings(result)
     assert found[check][0] == status
     assert message in found[check][1]
-    assert {name for name, (state, _) in found.items() if state not in ("ok", "skipped")} == {check}
+    assert {
+        name for name, (state, _) in found.items() if state not in ("ok", "skipped")
+    } == {check}
     assert result.exit_code == (1 if status == "fault" else 0)
 
 
@@ -103,11 +154,22 @@ def test_the_database_is_checked(run: Run, healthy: FakeApi, database_url: str) 
     result = run("doctor", "--json", "--database-url", database_url)
     assert result.exit_code == 0, result.output
     found = findings(result)
-    assert [found[check][0] for check in ("database", "migrations", "clock")] == ["ok", "ok", "ok"]
-    assert "is reachable" in findings(run("doctor", "--json", COUNTERPOISE_DATABASE_URL=database_url))["database"][1]
+    assert [found[check][0] for check in ("database", "migrations", "clock")] == [
+        "ok",
+        "ok",
+        "ok",
+    ]
+    assert (
+        "is reachable"
+        in findings(run("doctor", "--json", COUNTERPOISE_DATABASE_URL=database_url))[
+            "database"
+        ][1]
+    )
 
 
-def test_a_database_with_an_old_schema_is_a_fault(run: Run, healthy: FakeApi, empty_url: str) -> None:
+def test_a_database_with_an_old_schema_is_a_fault(
+    run: Run, healthy: FakeApi, empty_url: str
+) -> None:
     with closing(Database(empty_url)) as database, database.read():
         pass  # now SQLite's file exists
     result = run("doctor", "--json", "--database-url", empty_url)
@@ -128,11 +190,16 @@ def test_no_database_is_created(run: Run, healthy: FakeApi, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("oracle://me:hidden@db/x", "COUNTERPOISE_DATABASE_URL is not usable: it must be sqlite:///FILE"),
+        (
+            "oracle://me:hidden@db/x",
+            "COUNTERPOISE_DATABASE_URL is not usable: it must be sqlite:///FILE",
+        ),
         ("postgresql://me:hidden@127.0.0.1:1/x", "Connection refused"),
     ],
 )
-def test_a_database_that_cannot_be_used(run: Run, healthy: FakeApi, url: str, message: str) -> None:
+def test_a_database_that_cannot_be_used(
+    run: Run, healthy: FakeApi, url: str, message: str
+) -> None:
     result = run("doctor", "--json", "--database-url", url)
     assert result.exit_code == 1
     assert findings(result)["database"][0] == "fault"
@@ -140,20 +207,30 @@ def test_a_database_that_cannot_be_used(run: Run, healthy: FakeApi, url: str, me
     assert "hidden" not in result.output
 
 
-def test_a_file_that_is_not_a_database(run: Run, healthy: FakeApi, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database(
+    run: Run, healthy: FakeApi, tmp_path: Path
+) -> None:
     (tmp_path / "x.db").write_text("hello " * 100)
-    status, detail = findings(run("doctor", "--json", "--database-url", f"sqlite:///{tmp_path / 'x.db'}"))["database"]
+    status, detail = findings(
+        run("doctor", "--json", "--database-url", f"sqlite:///{tmp_path / 'x.db'}")
+    )["database"]
     assert status == "fault"
     assert "not a database" in detail
 
 
 def test_a_database_that_cannot_be_reached_is_not_waited_for_long() -> None:
-    for url in ("postgresql+psycopg://me@db/x", "postgresql+psycopg://me@db/x?connect_timeout=5"):
+    for url in (
+        "postgresql+psycopg://me@db/x",
+        "postgresql+psycopg://me@db/x?connect_timeout=5",
+    ):
         with closing(open_existing(url)) as database:
             assert database.url.endswith("/x?connect_timeout=5")
 
 
-@pytest.mark.parametrize(("shift", "message"), [(3600, "behind this machine's"), (-3600, "ahead of this machine's")])
+@pytest.mark.parametrize(
+    ("shift", "message"),
+    [(3600, "behind this machine's"), (-3600, "ahead of this machine's")],
+)
 def test_clocks_far_apart_are_a_warning(
     monkeypatch: pytest.MonkeyPatch, database_url: str, shift: float, message: str
 ) -> None:

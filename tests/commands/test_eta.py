@@ -11,16 +11,34 @@ from counterpoise.wire.views import ObjectiveView, StudyView, WorkerView
 
 def objective(name: str, low: float, high: float, **given: Any) -> ObjectiveView:
     counts = dict.fromkeys(("ready", "leased", "done", "failed", "superseded"), 0)
-    usual: dict[str, Any] = {"direction": "minimize", "unit": None, "same_run_as": None, "cheap": False, "ratio": 1.0}
+    usual: dict[str, Any] = {
+        "direction": "minimize",
+        "unit": None,
+        "same_run_as": None,
+        "cheap": False,
+        "ratio": 1.0,
+    }
     return ObjectiveView(
-        name=name, median_duration_s=low, duration_quartiles_s=(low, high), **{**usual, **counts, **given}
+        name=name,
+        median_duration_s=low,
+        duration_quartiles_s=(low, high),
+        **{**usual, **counts, **given},
     )
 
 
 def study(
-    *objectives: ObjectiveView, evaluated: int = 20, planned: int = 20, budget: int = 20, **given: Any
+    *objectives: ObjectiveView,
+    evaluated: int = 20,
+    planned: int = 20,
+    budget: int = 20,
+    **given: Any,
 ) -> StudyView:
-    usual: dict[str, Any] = {"phase": "search", "state": "active", "planning_s": None, **given}
+    usual: dict[str, Any] = {
+        "phase": "search",
+        "state": "active",
+        "planning_s": None,
+        **given,
+    }
     return StudyView(
         name="wing",
         step=1,
@@ -39,7 +57,13 @@ def study(
 
 
 def worker(name: str, *objectives: str, slots: int = 1, **given: Any) -> WorkerView:
-    usual: dict[str, Any] = {"first_seen_at": "", "last_seen_at": "", "jobs": [], "studies": ["wing"], **given}
+    usual: dict[str, Any] = {
+        "first_seen_at": "",
+        "last_seen_at": "",
+        "jobs": [],
+        "studies": ["wing"],
+        **given,
+    }
     return WorkerView(worker=name, objectives=list(objectives), slots=slots, **usual)
 
 
@@ -49,15 +73,22 @@ def test_one_slot_works_off_one_job_after_another() -> None:
 
 
 def test_a_batch_takes_its_longest_job_however_many_slots_there_are() -> None:
-    """Two batches of 5 on 50 slots: twice 10 s; at most sum / s + (1 - 1/s) longest = 1.2 + 0.98 * 12 each."""
-    found = eta(study(objective("drag", 10.0, 12.0), budget=30), [worker("w", "drag", slots=50)])
+    """Two batches of 5 on 50 slots: twice 10 s; at most sum / s + (1 - 1/s) longest =
+    1.2 + 0.98 * 12 each.
+    """
+    found = eta(
+        study(objective("drag", 10.0, 12.0), budget=30), [worker("w", "drag", slots=50)]
+    )
     assert found.low_s == pytest.approx(20.0)
     assert found.high_s == pytest.approx(2 * (5 * 12.0 / 50 + 0.98 * 12.0))
 
 
 def test_pools_work_side_by_side_and_the_slowest_counts() -> None:
     objectives = [objective("mass", 1.0, 1.0), objective("drag", 10.0, 12.0)]
-    found = eta(study(*objectives, budget=25), [worker("a", "mass"), worker("b", "drag", slots=5)])
+    found = eta(
+        study(*objectives, budget=25),
+        [worker("a", "mass"), worker("b", "drag", slots=5)],
+    )
     assert found.low_s == pytest.approx(10.0)
     assert found.high_s == pytest.approx(5 * 12.0 / 5 + 0.8 * 12.0)
 
@@ -71,8 +102,18 @@ def test_objectives_that_share_workers_share_their_slots() -> None:
 
 def test_workers_that_overlap_make_one_pool() -> None:
     runs = [objective(name, 1.0, 1.0) for name in "abcd"]
-    found = pools(runs, [worker("1", "a"), worker("2", "b", "c", slots=2), worker("3", "a", "b"), worker("4", "d")])
-    assert [([each.name for each in pool.objectives], pool.slots) for pool in found] == [
+    found = pools(
+        runs,
+        [
+            worker("1", "a"),
+            worker("2", "b", "c", slots=2),
+            worker("3", "a", "b"),
+            worker("4", "d"),
+        ],
+    )
+    assert [
+        ([each.name for each in pool.objectives], pool.slots) for pool in found
+    ] == [
         (["a", "b", "c"], 4),
         (["d"], 1),
     ]
@@ -89,13 +130,20 @@ def test_what_runs_may_end_at_once_or_have_just_begun() -> None:
 
 def test_each_batch_to_come_is_planned_first_and_the_last_may_be_smaller() -> None:
     """12 samples to come: batches of 5, 5 and 2, on one slot, with three steps of 4 s."""
-    found = eta(study(objective("drag", 10.0, 10.0), budget=32, planning_s=4.0), [worker("w", "drag")])
+    found = eta(
+        study(objective("drag", 10.0, 10.0), budget=32, planning_s=4.0),
+        [worker("w", "drag")],
+    )
     assert found == Eta(132.0, 132.0)
 
 
 def test_an_objective_that_comes_with_another_costs_nothing() -> None:
-    guest = objective("lift", 0.0, 0.0, same_run_as="drag").model_copy(update={"duration_quartiles_s": None})
-    found = eta(study(objective("drag", 10.0, 10.0), guest, budget=21), [worker("w", "drag")])
+    guest = objective("lift", 0.0, 0.0, same_run_as="drag").model_copy(
+        update={"duration_quartiles_s": None}
+    )
+    found = eta(
+        study(objective("drag", 10.0, 10.0), guest, budget=21), [worker("w", "drag")]
+    )
     assert found == Eta(10.0, 10.0)
 
 
@@ -109,14 +157,25 @@ def test_an_objective_that_comes_with_another_costs_nothing() -> None:
         ({}, worker("w", "*", studies=["car"]), "no live worker takes drag"),
     ],
 )
-def test_what_is_not_known_is_not_guessed(given: dict[str, Any], who: WorkerView, why: str) -> None:
-    assert eta(study(objective("drag", 1.0, 1.0), budget=30, **given), [who]) == Eta(unknown=why)
+def test_what_is_not_known_is_not_guessed(
+    given: dict[str, Any], who: WorkerView, why: str
+) -> None:
+    assert eta(study(objective("drag", 1.0, 1.0), budget=30, **given), [who]) == Eta(
+        unknown=why
+    )
 
 
 def test_too_few_evaluations_are_said() -> None:
-    fresh = objective("drag", 1.0, 1.0).model_copy(update={"duration_quartiles_s": None})
-    assert eta(study(fresh, budget=30), [worker("w", "*")]).unknown == "drag has been evaluated too seldom"
+    fresh = objective("drag", 1.0, 1.0).model_copy(
+        update={"duration_quartiles_s": None}
+    )
+    assert (
+        eta(study(fresh, budget=30), [worker("w", "*")]).unknown
+        == "drag has been evaluated too seldom"
+    )
 
 
 def test_a_finished_study_is_finished_now() -> None:
-    assert eta(study(objective("drag", 1.0, 1.0), phase="finished"), []) == Eta(0.0, 0.0)
+    assert eta(study(objective("drag", 1.0, 1.0), phase="finished"), []) == Eta(
+        0.0, 0.0
+    )

@@ -26,24 +26,39 @@ def lab(database: Database) -> Lab:
 @pytest.fixture
 def run(lab: Lab, database_url: str) -> Run:
     def invoke(*arguments: str, url: str = database_url) -> Result:
-        return CliRunner().invoke(app, ["replay", *arguments], env={"COUNTERPOISE_DATABASE_URL": url})
+        return CliRunner().invoke(
+            app, ["replay", *arguments], env={"COUNTERPOISE_DATABASE_URL": url}
+        )
 
     return invoke
 
 
 def test_an_equal_step(run: Run) -> None:
     result = run("wing", "initial")
-    assert (result.exit_code, result.stdout) == (0, "equal     initial              4 samples, bit for bit\n")
+    assert (result.exit_code, result.stdout) == (
+        0,
+        "equal     initial              4 samples, bit for bit\n",
+    )
     report = json.loads(run("wing", "--all", "--json").stdout)
     assert report["equal"] is True
     (step,) = report["steps"]
-    assert (step["step"], step["equal_samples"], step["largest_distance"]) == ("initial", 4, 0.0)
+    assert (step["step"], step["equal_samples"], step["largest_distance"]) == (
+        "initial",
+        4,
+        0.0,
+    )
 
 
-def test_a_different_step_exits_with_1_and_prints_the_distance(run: Run, lab: Lab) -> None:
+def test_a_different_step_exits_with_1_and_prints_the_distance(
+    run: Run, lab: Lab
+) -> None:
     first = lab.rows(samples)[0]
     moved = [(x + 0.5) % 1.0 for x in first["x"]]
-    lab.database.write(lambda c: c.execute(update(samples).where(samples.c.id == first["id"]).values(x=moved)))
+    lab.database.write(
+        lambda c: c.execute(
+            update(samples).where(samples.c.id == first["id"]).values(x=moved)
+        )
+    )
     result = run("wing", "--all")
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
@@ -70,8 +85,13 @@ def test_either_one_step_or_all(run: Run, arguments: tuple[str, ...]) -> None:
 
 
 def test_an_unknown_step_study_or_database(run: Run, tmp_path: Path) -> None:
-    assert "has no step 'search:1'; the last one done is initial" in run("wing", "search:1").stderr
-    assert "there is no study 'wong'; did you mean 'wing'?" in run("wong", "--all").stderr
+    assert (
+        "has no step 'search:1'; the last one done is initial"
+        in run("wing", "search:1").stderr
+    )
+    assert (
+        "there is no study 'wong'; did you mean 'wing'?" in run("wong", "--all").stderr
+    )
     missing = run("wing", "--all", url=f"sqlite:///{tmp_path / 'none.db'}")
     assert missing.exit_code == 1
     assert f"there is no file {tmp_path / 'none.db'} yet" in missing.stderr

@@ -33,7 +33,9 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_with_an_example_and_json(run: Run, command: str) -> None:
+def test_every_command_has_help_with_an_example_and_json(
+    run: Run, command: str
+) -> None:
     text = run(*command.split(), "--help").output
     assert f"Example: counterpoise {command}" in text
     assert "--json" in text
@@ -56,11 +58,15 @@ def test_list_reads_all_pages(run: Run, api: FakeApi) -> None:
         ["tail", "search", "paused", "7", "33", "60", STUDY.created_at],
     ]
     listed = json.loads(run("study", "list", "--json").stdout)
-    summaries = [StudySummary(**study.model_dump()).model_dump() for study in (STUDY, second)]
+    summaries = [
+        StudySummary(**study.model_dump()).model_dump() for study in (STUDY, second)
+    ]
     assert listed == {"items": summaries, "next": None}
 
 
-def test_list_without_studies_has_the_command_that_creates_one(run: Run, api: FakeApi) -> None:
+def test_list_without_studies_has_the_command_that_creates_one(
+    run: Run, api: FakeApi
+) -> None:
     api.responses["GET /studies"] = page()
     assert "counterpoise study create FILE" in run("study", "list").stdout
 
@@ -71,7 +77,9 @@ def test_show(run: Run, api: FakeApi) -> None:
     assert "wing · search · active · step 7" in shown
     assert "33 of 60 full samples evaluated, 36 planned" in shown
     lines = [line.strip("│ ").split() for line in shown.splitlines()]
-    heading = next(i for i, line in enumerate(lines) if line[:2] == ["objective", "goal"])
+    heading = next(
+        i for i, line in enumerate(lines) if line[:2] == ["objective", "goal"]
+    )
     rows = lines[heading + 1 : heading + 4]
     assert rows == [
         ["mass", "min", "cheap", "20", "0.0123", "1", "2", "33", "4", "5"],
@@ -80,7 +88,9 @@ def test_show(run: Run, api: FakeApi) -> None:
     ]
     assert "hypervolume: about 0.8125 at step 6 (against mass 3.5, drag 12)" in shown
     assert "! objective drag [bold]: 6 jobs have waited 3 min" in shown
-    assert json.loads(run("study", "show", "wing", "--json").stdout) == STUDY.model_dump()
+    assert (
+        json.loads(run("study", "show", "wing", "--json").stdout) == STUDY.model_dump()
+    )
 
 
 def test_show_fits_into_80_columns() -> None:
@@ -91,7 +101,14 @@ def test_show_fits_into_80_columns() -> None:
 
 
 def test_show_a_new_study_without_faults(run: Run, api: FakeApi) -> None:
-    young = STUDY.model_copy(update={"hypervolume": None, "health": [], "evaluated_full": 0, "phase": "initial"})
+    young = STUDY.model_copy(
+        update={
+            "hypervolume": None,
+            "health": [],
+            "evaluated_full": 0,
+            "phase": "initial",
+        }
+    )
     api.responses["GET /studies/wing"] = (200, young.model_dump())
     shown = run("study", "show", "wing").stdout
     assert "hypervolume: none yet" in shown
@@ -103,11 +120,17 @@ def test_front_in_a_pipe_has_all_columns(run: Run, api: FakeApi) -> None:
         "GET /studies/wing/front": page(*FRONT[:2], following="2"),
         "GET /studies/wing/front?limit=1000&cursor=2": page(FRONT[2]),
     }
-    lines = [line.split() for line in run("study", "front", "wing").stdout.splitlines() if line.strip()]
+    lines = [
+        line.split()
+        for line in run("study", "front", "wing").stdout.splitlines()
+        if line.strip()
+    ]
     # An objective and a variable may have the same name.
     assert lines[0] == ["sample", "step", "mass", "a", "a", "b"]
     assert lines[-1] == ["2", "search:2", "0.666667", "7.5", "2", "0.5"]
-    assert json.loads(run("study", "front", "wing", "--json").stdout)["items"] == [item.model_dump() for item in FRONT]
+    assert json.loads(run("study", "front", "wing", "--json").stdout)["items"] == [
+        item.model_dump() for item in FRONT
+    ]
 
 
 def test_no_front_yet(run: Run, api: FakeApi) -> None:
@@ -124,43 +147,73 @@ def test_no_front_yet(run: Run, api: FakeApi) -> None:
         (["pause", "wing"], "POST /studies/wing/pause", None),
         (["resume", "wing"], "POST /studies/wing/resume", None),
         (["stop", "wing"], "POST /studies/wing/stop", {"cancel_running": False}),
-        (["stop", "wing", "--cancel-running"], "POST /studies/wing/stop", {"cancel_running": True}),
+        (
+            ["stop", "wing", "--cancel-running"],
+            "POST /studies/wing/stop",
+            {"cancel_running": True},
+        ),
         (["extend", "wing", "120"], "POST /studies/wing/extend", {"budget": 120}),
     ],
 )
-def test_changes_of_a_study(run: Run, api: FakeApi, arguments: list[str], path: str, body: object) -> None:
+def test_changes_of_a_study(
+    run: Run, api: FakeApi, arguments: list[str], path: str, body: object
+) -> None:
     api.responses[path] = (200, STUDY.model_dump())
-    assert run("study", *arguments).stdout == "study wing: search, active; 33 of 60 full samples evaluated\n"
+    assert (
+        run("study", *arguments).stdout
+        == "study wing: search, active; 33 of 60 full samples evaluated\n"
+    )
     assert api.requests == [(path, body)]
     assert json.loads(run("study", *arguments, "--json").stdout) == STUDY.model_dump()
 
 
 def test_retry_all_or_some(run: Run, api: FakeApi) -> None:
     api.responses["POST /studies/wing/retry"] = (200, Retried(jobs=1).model_dump())
-    assert run("study", "retry", "wing").stdout == "study wing: 1 failed job is ready again\n"
+    assert (
+        run("study", "retry", "wing").stdout
+        == "study wing: 1 failed job is ready again\n"
+    )
     run("study", "retry", "wing", "--objective", "mass", "--objective", "drag")
-    assert [body for _, body in api.requests] == [{"objectives": None}, {"objectives": ["mass", "drag"]}]
+    assert [body for _, body in api.requests] == [
+        {"objectives": None},
+        {"objectives": ["mass", "drag"]},
+    ]
     assert json.loads(run("study", "retry", "wing", "--json").stdout) == {"jobs": 1}
 
 
 def test_delete_asks_for_confirmation(run: Run, api: FakeApi) -> None:
-    api.responses |= {"GET /studies/wing": (200, STUDY.model_dump()), "DELETE /studies/wing": (204, None)}
+    api.responses |= {
+        "GET /studies/wing": (200, STUDY.model_dump()),
+        "DELETE /studies/wing": (204, None),
+    }
     refused = run("study", "delete", "wing", stdin="n\n")
     assert refused.exit_code == 1
-    assert "Delete study wing with 33 evaluated full samples? It cannot be undone" in refused.stderr
+    assert (
+        "Delete study wing with 33 evaluated full samples? It cannot be undone"
+        in refused.stderr
+    )
     assert run("study", "delete", "wing", stdin="").exit_code == 1
     assert [path for path, _ in api.requests if "DELETE" in path] == []
-    assert run("study", "delete", "wing", stdin="y\n").stdout.endswith("study wing deleted\n")
+    assert run("study", "delete", "wing", stdin="y\n").stdout.endswith(
+        "study wing deleted\n"
+    )
     assert api.requests[-1] == ("DELETE /studies/wing?force=false", None)
 
 
 def test_delete_without_confirmation(run: Run, api: FakeApi) -> None:
     api.responses["DELETE /studies/wing"] = (204, None)
-    assert json.loads(run("study", "delete", "wing", "--yes", "--force", "--json").stdout) == {"deleted": "wing"}
+    assert json.loads(
+        run("study", "delete", "wing", "--yes", "--force", "--json").stdout
+    ) == {"deleted": "wing"}
     assert api.requests == [("DELETE /studies/wing?force=true", None)]
-    api.responses["DELETE /studies/wing"] = problem(409, "3 jobs of it are leased; use force")
+    api.responses["DELETE /studies/wing"] = problem(
+        409, "3 jobs of it are leased; use force"
+    )
     refused = run("study", "delete", "wing", "-y")
-    assert (refused.exit_code, refused.stderr) == (1, "Error: 3 jobs of it are leased; use force\n")
+    assert (refused.exit_code, refused.stderr) == (
+        1,
+        "Error: 3 jobs of it are leased; use force\n",
+    )
 
 
 @pytest.mark.parametrize("name", ["..", "a/b", "", "é"])
@@ -183,7 +236,10 @@ def test_the_token_is_an_option_or_in_the_environment(run: Run, api: FakeApi) ->
 
 def test_without_a_token_a_401_names_the_option(run: Run, api: FakeApi) -> None:
     api.responses["GET /studies"] = problem(401, "a token is needed")
-    assert run("study", "list").stderr == "Error: a token is needed\nSet COUNTERPOISE_TOKEN, or give --token.\n"
+    assert (
+        run("study", "list").stderr
+        == "Error: a token is needed\nSet COUNTERPOISE_TOKEN, or give --token.\n"
+    )
     assert run("study", "list", "--token", TOKEN).stderr == "Error: a token is needed\n"
 
 
@@ -212,7 +268,15 @@ def test_an_invalid_url(run: Run, url: str) -> None:
 
 def test_a_proxy_is_not_used_for_loopback(run: Run, api: FakeApi) -> None:
     api.responses["GET /studies"] = page()
-    assert run("study", "list", HTTP_PROXY="http://127.0.0.1:1", http_proxy="http://127.0.0.1:1").exit_code == 0
+    assert (
+        run(
+            "study",
+            "list",
+            HTTP_PROXY="http://127.0.0.1:1",
+            http_proxy="http://127.0.0.1:1",
+        ).exit_code
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -222,10 +286,15 @@ def test_a_proxy_is_not_used_for_loopback(run: Run, api: FakeApi) -> None:
         ((200, [1]), "is not what this version expects; is it a Counterpoise server?"),
         ((502, b"<html>"), "responded 502 Bad Gateway; is COUNTERPOISE_URL right?"),
         ((307, b""), "responded 307 Temporary Redirect"),
-        ((200, {"items": [{"name": 3}], "next": None}), "compare versions with: counterpoise doctor"),
+        (
+            (200, {"items": [{"name": 3}], "next": None}),
+            "compare versions with: counterpoise doctor",
+        ),
     ],
 )
-def test_an_unexpected_response(run: Run, api: FakeApi, response: Response, message: str) -> None:
+def test_an_unexpected_response(
+    run: Run, api: FakeApi, response: Response, message: str
+) -> None:
     api.responses["GET /studies"] = response
     result = run("study", "list")
     assert result.exit_code == 1

@@ -17,16 +17,25 @@ def write(folder: Path, text: str) -> str:
     return str(file)
 
 
-@pytest.mark.parametrize(("status", "message"), [(201, "study wing created;"), (200, "exists already, with the same")])
-def test_create_sends_what_was_written(run: Run, api: FakeApi, tmp_path: Path, status: int, message: str) -> None:
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [(201, "study wing created;"), (200, "exists already, with the same")],
+)
+def test_create_sends_what_was_written(
+    run: Run, api: FakeApi, tmp_path: Path, status: int, message: str
+) -> None:
     api.responses["POST /studies"] = (status, STUDY.model_dump())
-    written = {key: EXAMPLE[key] for key in ("name", "variables", "objectives", "budget")}
+    written = {
+        key: EXAMPLE[key] for key in ("name", "variables", "objectives", "budget")
+    }
     file = write(tmp_path, json.dumps(written, indent="\t"))
     result = run("study", "create", file)
     assert result.exit_code == 0, result.output
     assert message in result.stdout
     assert api.requests == [("POST /studies", written)]
-    assert json.loads(run("study", "create", file, "--json").stdout) == STUDY.model_dump()
+    assert (
+        json.loads(run("study", "create", file, "--json").stdout) == STUDY.model_dump()
+    )
     assert run("study", "create", "-", stdin=json.dumps(EXAMPLE)).exit_code == 0
     assert api.requests[-1] == ("POST /studies", EXAMPLE)
 
@@ -48,7 +57,9 @@ notes:
 """
 
 
-def test_yaml_is_read_by_the_rules_of_its_version_1_2(run: Run, api: FakeApi, tmp_path: Path) -> None:
+def test_yaml_is_read_by_the_rules_of_its_version_1_2(
+    run: Run, api: FakeApi, tmp_path: Path
+) -> None:
     result = run("study", "create", write(tmp_path, YAML))
     assert result.exit_code == 2
     assert result.stderr.splitlines()[1:] == [
@@ -78,7 +89,9 @@ def test_yaml_is_read_by_the_rules_of_its_version_1_2(run: Run, api: FakeApi, tm
     ]
 
 
-def test_create_lists_every_fault_and_sends_nothing(run: Run, api: FakeApi, tmp_path: Path) -> None:
+def test_create_lists_every_fault_and_sends_nothing(
+    run: Run, api: FakeApi, tmp_path: Path
+) -> None:
     bad = {**EXAMPLE, "budget": 3, "strategy": "sbp", "batchsize": 4}
     result = run("study", "create", write(tmp_path, json.dumps(bad)))
     assert result.exit_code == 2
@@ -95,19 +108,33 @@ def test_create_lists_every_fault_and_sends_nothing(run: Run, api: FakeApi, tmp_
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"name": "a"', "neither JSON nor YAML: Expecting ',' delimiter: line 1 column 13"),
+        (
+            '{"name": "a"',
+            "neither JSON nor YAML: Expecting ',' delimiter: line 1 column 13",
+        ),
         ("{name: a}", "line 1, #/budget: is required"),
-        ('{\n"name": "a",\n"budget": "b"}', "line 3, #/budget: Input should be a valid integer"),
-        ('{\n\t"name": 3}', "#/name: Input should be a valid string"),  # with tabs, which YAML does not have
+        (
+            '{\n"name": "a",\n"budget": "b"}',
+            "line 3, #/budget: Input should be a valid integer",
+        ),
+        (
+            '{\n\t"name": 3}',
+            "#/name: Input should be a valid string",
+        ),  # with tabs, which YAML does not have
         ("name: &a [*a]", "line 1, #/name: Input should be a valid string"),
         ("a: [", "neither JSON nor YAML: while parsing"),
         ("name: !!binary aGk=", "could not determine a constructor"),
-        ("name: !!python/object/apply:os.getcwd []", "could not determine a constructor"),
+        (
+            "name: !!python/object/apply:os.getcwd []",
+            "could not determine a constructor",
+        ),
         ("[" * 2000, "neither JSON nor YAML"),
         ("", "a specification is an object"),
     ],
 )
-def test_create_refuses_an_unreadable_document(run: Run, api: FakeApi, tmp_path: Path, text: str, message: str) -> None:
+def test_create_refuses_an_unreadable_document(
+    run: Run, api: FakeApi, tmp_path: Path, text: str, message: str
+) -> None:
     result = run("study", "create", write(tmp_path, text))
     assert (result.exit_code, api.requests) == (2, [])
     assert message in result.stderr
@@ -115,19 +142,34 @@ def test_create_refuses_an_unreadable_document(run: Run, api: FakeApi, tmp_path:
 
 
 def test_create_without_a_readable_file(run: Run, tmp_path: Path) -> None:
-    assert "cannot read nowhere.yaml: No such file" in run("study", "create", "nowhere.yaml").stderr
+    assert (
+        "cannot read nowhere.yaml: No such file"
+        in run("study", "create", "nowhere.yaml").stderr
+    )
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     result = run("study", "create", str(tmp_path / "binary"))
     assert result.exit_code == 2
     assert "it is not UTF-8 text" in result.stderr
 
 
-def test_a_refusal_is_printed_with_all_its_faults(run: Run, api: FakeApi, tmp_path: Path) -> None:
+def test_a_refusal_is_printed_with_all_its_faults(
+    run: Run, api: FakeApi, tmp_path: Path
+) -> None:
     file = write(tmp_path, json.dumps(EXAMPLE))
-    faults = [Fault(pointer="#/a", detail="is [red]odd[/red]"), Fault(pointer="#/b", detail="is even")]
+    faults = [
+        Fault(pointer="#/a", detail="is [red]odd[/red]"),
+        Fault(pointer="#/b", detail="is even"),
+    ]
     api.responses["POST /studies"] = problem(422, "2 faults", *faults)
     result = run("study", "create", file)
     assert result.exit_code == 1
-    assert result.stderr == "Error: 2 faults\n  #/a: is [red]odd[/red]\n  #/b: is even\n"
-    api.responses["POST /studies"] = problem(409, "there is a study 'wing' with another specification")
-    assert run("study", "create", file).stderr == "Error: there is a study 'wing' with another specification\n"
+    assert (
+        result.stderr == "Error: 2 faults\n  #/a: is [red]odd[/red]\n  #/b: is even\n"
+    )
+    api.responses["POST /studies"] = problem(
+        409, "there is a study 'wing' with another specification"
+    )
+    assert (
+        run("study", "create", file).stderr
+        == "Error: there is a study 'wing' with another specification\n"
+    )

@@ -46,7 +46,12 @@ DRAG = ObjectiveView(
     failed=4,
     superseded=5,
 )
-READY, LEASED, DONE, FAILED = JobState.READY, JobState.LEASED, JobState.DONE, JobState.FAILED
+READY, LEASED, DONE, FAILED = (
+    JobState.READY,
+    JobState.LEASED,
+    JobState.DONE,
+    JobState.FAILED,
+)
 NO_PLANNER = HealthItem(code="planner_missing", detail="no [planner]")
 STUDY = StudyView(
     name="wing",
@@ -60,11 +65,20 @@ STUDY = StudyView(
     finished_at=None,
     objectives=[DRAG, DRAG.model_copy(update={"name": "lift", "same_run_as": "drag"})],
     ratio_source="declared",
-    hypervolume=Hypervolume(value=0.84, reference_point={"drag": 12.0}, step=6, exact=True, front=12, previous=0.8),
+    hypervolume=Hypervolume(
+        value=0.84,
+        reference_point={"drag": 12.0},
+        step=6,
+        exact=True,
+        front=12,
+        previous=0.8,
+    ),
     health=[],
     spec={**EXAMPLE, "batch_size": 5},
 )
-FINISHED = STUDY.model_copy(update={"phase": "finished", "evaluated_full": 60, "planned_full": 60})
+FINISHED = STUDY.model_copy(
+    update={"phase": "finished", "evaluated_full": 60, "planned_full": 60}
+)
 WORKER = WorkerView(
     worker="node 7/[b]",
     first_seen_at="2026-01-01T00:00:00.000Z",
@@ -83,15 +97,27 @@ Watch = Callable[..., Result]
 
 
 def problem(status: int, detail: str) -> httpx.Response:
-    body = Problem(type="urn:x", title="t", status=status, detail=detail, instance="/", request_id="r", errors=[])
+    body = Problem(
+        type="urn:x",
+        title="t",
+        status=status,
+        detail=detail,
+        instance="/",
+        request_id="r",
+        errors=[],
+    )
     return httpx.Response(status, json=body.model_dump())
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[httpx.Request], httpx.Response]], None]:
+def served(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[Callable[[httpx.Request], httpx.Response]], None]:
     def serve(handle: Callable[[httpx.Request], httpx.Response]) -> None:
         def client(url: str, token: str | None, retry_s: float) -> Client:
-            return Client(url, token, retry_s=retry_s, transport=httpx.MockTransport(handle))
+            return Client(
+                url, token, retry_s=retry_s, transport=httpx.MockTransport(handle)
+            )
 
         monkeypatch.setattr(output, "Client", client)
 
@@ -107,7 +133,9 @@ def watching(served: Any, monkeypatch: pytest.MonkeyPatch) -> Watch:
 
         def handle(request: httpx.Request) -> httpx.Response:
             if request.url.path == "/workers":
-                return httpx.Response(200, json={"items": [WORKER.model_dump()], "next": None})
+                return httpx.Response(
+                    200, json={"items": [WORKER.model_dump()], "next": None}
+                )
             response = left.pop(0)
             if isinstance(response, Exception):
                 raise response
@@ -148,7 +176,11 @@ def test_a_line_is_printed_when_something_has_changed(watching: Watch) -> None:
 def test_json_lines_for_programs(watching: Watch) -> None:
     result = watching(STUDY, STUDY, FINISHED, options=("--json",))
     first, second = (json.loads(line) for line in result.stdout.splitlines())
-    assert (first["study"]["evaluated_full"], first["workers"], first["away"]) == (33, 1, None)
+    assert (first["study"]["evaluated_full"], first["workers"], first["away"]) == (
+        33,
+        1,
+        None,
+    )
     assert first["eta"]["unknown"] is None
     assert first["eta"]["low_s"] < first["eta"]["high_s"]
     assert second["eta"] == {"low_s": 0.0, "high_s": 0.0, "unknown": None}
@@ -163,13 +195,17 @@ def test_json_lines_for_programs(watching: Watch) -> None:
         ("finished", [STUDY, STUDY], 130, 1),  # after Ctrl-C a shell must not go on
     ],
 )
-def test_until_a_phase(watching: Watch, until: str, responses: list[StudyResponse], code: int, count: int) -> None:
+def test_until_a_phase(
+    watching: Watch, until: str, responses: list[StudyResponse], code: int, count: int
+) -> None:
     result = watching(*responses, options=("--until", until))
     assert (result.exit_code, len(lines(result))) == (code, count)
 
 
 def test_an_unavailable_server_is_waited_for(watching: Watch) -> None:
-    result = watching(STUDY, UNREACHABLE, UNREACHABLE, FINISHED, options=("--until", "finished"))
+    result = watching(
+        STUDY, UNREACHABLE, UNREACHABLE, FINISHED, options=("--until", "finished")
+    )
     _, second, third = lines(result)
     assert second.startswith("wing: no response, trying again: cannot reach http://")
     assert "finished" in third
@@ -204,14 +240,19 @@ def test_the_panel_fits(width: int) -> None:
     assert found[3].split()[2:] == ["33", "2", "1", "4", "1"]
     assert found[4].split() == ["lift", "with", "drag", "33"]
     whole = " ".join(" ".join(found).split())
-    assert "front 12 samples, hypervolume 0.84 (+5.00% on the step before) at step 6" in whole
+    assert (
+        "front 12 samples, hypervolume 0.84 (+5.00% on the step before) at step 6"
+        in whole
+    )
     assert "workers 1 alive with 4 slots, 2 busy" in whole
     assert "…" not in whole
 
 
 def test_the_panel_has_errors_and_health() -> None:
     young = STUDY.model_copy(update={"hypervolume": None, "health": [NO_PLANNER]})
-    whole = "\n".join(shown(Snapshot(young, [], Eta(unknown="no worker"), error="refused"), 80))
+    whole = "\n".join(
+        shown(Snapshot(young, [], Eta(unknown="no worker"), error="refused"), 80)
+    )
     assert "front       none yet" in whole
     assert "workers     none" in whole
     assert "finished in unknown: no worker" in whole
@@ -219,49 +260,83 @@ def test_the_panel_has_errors_and_health() -> None:
     assert "! no [planner]" in whole
 
 
-def test_a_live_panel_on_a_terminal(watching: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_live_panel_on_a_terminal(
+    watching: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     screen = io.StringIO()
-    monkeypatch.setattr(watch, "terminal", lambda: Console(file=screen, force_terminal=True, width=80))
-    assert watching(STUDY, FINISHED, options=("--until", "finished")).exit_code == 0
-    assert "wing · finished · active" in screen.getvalue().replace("\x1b[1m", "").replace("\x1b[0m", "").replace(
-        "\x1b[32m", ""
+    monkeypatch.setattr(
+        watch, "terminal", lambda: Console(file=screen, force_terminal=True, width=80)
     )
+    assert watching(STUDY, FINISHED, options=("--until", "finished")).exit_code == 0
+    assert "wing · finished · active" in screen.getvalue().replace(
+        "\x1b[1m", ""
+    ).replace("\x1b[0m", "").replace("\x1b[32m", "")
 
 
 def test_a_bar_has_its_width_and_a_cell_for_every_part() -> None:
-    assert bar({DONE: 1, FAILED: 1, LEASED: 1, READY: 10**6}, 10**6 + 3, 10).plain == "━" * 10
+    assert (
+        bar({DONE: 1, FAILED: 1, LEASED: 1, READY: 10**6}, 10**6 + 3, 10).plain
+        == "━" * 10
+    )
     assert bar({DONE: 5}, 10, 10).plain == "━" * 5 + "╌" * 5
     assert bar({}, 0, 10).plain == "╌" * 10
     parts = bar({DONE: 999, FAILED: 1}, 1000, 10).spans
-    assert [(part.end - part.start, part.style) for part in parts[:2]] == [(9, "green"), (1, "red")]
+    assert [(part.end - part.start, part.style) for part in parts[:2]] == [
+        (9, "green"),
+        (1, "red"),
+    ]
 
 
 # workers and jobs
 
 
 def test_workers_are_listed(served: Any) -> None:
-    drained = WORKER.model_copy(update={"worker": "old", "drained": True, "alive": False, "jobs": []})
+    drained = WORKER.model_copy(
+        update={"worker": "old", "drained": True, "alive": False, "jobs": []}
+    )
     items = [WORKER.model_dump(), drained.model_dump()]
     served(lambda _: httpx.Response(200, json={"items": items, "next": None}))
-    rows = [line.split() for line in CliRunner().invoke(app, ["workers"]).stdout.splitlines()]
-    assert rows[0] == ["worker", "state", "last", "seen", "takes", "jobs", "done", "busy", "failures"]
+    rows = [
+        line.split()
+        for line in CliRunner().invoke(app, ["workers"]).stdout.splitlines()
+    ]
+    assert rows[0] == [
+        "worker",
+        "state",
+        "last",
+        "seen",
+        "takes",
+        "jobs",
+        "done",
+        "busy",
+        "failures",
+    ]
     assert rows[1] == [
         *("node", "7/[b]", "alive", "2026-01-01", "00:00:07Z", "drag", "of", "wing"),
         *("2/4", "120", "83%", "3", "error,", "1", "lost"),
     ]
     assert rows[2][:3] == ["old", "drained,", "away"]
-    assert json.loads(CliRunner().invoke(app, ["workers", "--json"]).stdout) == {"items": items, "next": None}
+    assert json.loads(CliRunner().invoke(app, ["workers", "--json"]).stdout) == {
+        "items": items,
+        "next": None,
+    }
 
 
 def test_no_workers(served: Any) -> None:
     served(lambda _: httpx.Response(200, json={"items": [], "next": None}))
-    assert CliRunner().invoke(app, ["workers"]).stdout == "no worker has asked for jobs yet\n"
+    assert (
+        CliRunner().invoke(app, ["workers"]).stdout
+        == "no worker has asked for jobs yet\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("command", "text"),
     [
-        ("drain", "worker node 7/[b] is drained: it gets no more jobs; it holds 2 jobs\n"),
+        (
+            "drain",
+            "worker node 7/[b] is drained: it gets no more jobs; it holds 2 jobs\n",
+        ),
         ("undrain", "worker node 7/[b] gets jobs when it asks; it holds 2 jobs\n"),
     ],
 )
@@ -270,12 +345,19 @@ def test_drain_and_undrain(served: Any, command: str, text: str) -> None:
 
     def handle(request: httpx.Request) -> httpx.Response:
         requests.append((request.url.path, json.loads(request.content)))
-        return httpx.Response(200, json={**WORKER.model_dump(), "drained": command == "drain"})
+        return httpx.Response(
+            200, json={**WORKER.model_dump(), "drained": command == "drain"}
+        )
 
     served(handle)
     assert CliRunner().invoke(app, ["workers", command, "node 7/[b]"]).stdout == text
     assert requests == [(f"/workers/{command}", {"worker": "node 7/[b]"})]
-    assert json.loads(CliRunner().invoke(app, ["workers", command, "w", "--json"]).stdout)["done"] == 120
+    assert (
+        json.loads(CliRunner().invoke(app, ["workers", command, "w", "--json"]).stdout)[
+            "done"
+        ]
+        == 120
+    )
 
 
 def test_explain(served: Any) -> None:
@@ -305,7 +387,11 @@ def test_explain(served: Any) -> None:
         why=["2 jobs are before it in the queue of drag"],
         attempts=[attempt],
     )
-    served(lambda request: httpx.Response(200, json=story.model_dump() if request.url.path == "/jobs/17" else {}))
+    served(
+        lambda request: httpx.Response(
+            200, json=story.model_dump() if request.url.path == "/jobs/17" else {}
+        )
+    )
     result = CliRunner().invoke(app, ["explain", "17"])
     text = [" ".join(line.split()) for line in result.stdout.splitlines()]
     assert text[:4] == [
@@ -316,5 +402,8 @@ def test_explain(served: Any) -> None:
     ]
     assert "1 node7 2026-01-01 00:00:00Z 2026-01-01 00:01:00Z error 59.2" in text
     assert text[-2:] == ["message of attempt 1:", "Traceback [red]"]
-    assert json.loads(CliRunner().invoke(app, ["explain", "17", "--json"]).stdout) == story.model_dump()
+    assert (
+        json.loads(CliRunner().invoke(app, ["explain", "17", "--json"]).stdout)
+        == story.model_dump()
+    )
     assert CliRunner().invoke(app, ["explain", "0"]).exit_code == 2

@@ -12,7 +12,11 @@ SPEC = parse_specification(
     {
         "name": "wing",
         "variables": [{"name": "a", "low": 0.0, "high": 1.0}],
-        "objectives": [{"name": "mass"}, {"name": "lift", "same_run_as": "mass"}, {"name": "crash"}],
+        "objectives": [
+            {"name": "mass"},
+            {"name": "lift", "same_run_as": "mass"},
+            {"name": "crash"},
+        ],
         "budget": 20,
         "initial_samples": 4,
         "batch_size": 2,

@@ -15,13 +15,19 @@ VALUE = Report("mine", value=2.5, co_values={2: 0.3}, duration_s=4.0)
 
 def test_a_value_on_the_current_lease_settles_the_run() -> None:
     changes = ChangeSet()
-    assert job_rules.tell_value(changes, job(errors=1, losses=2), attempt(), VALUE, [2]) == (
+    assert job_rules.tell_value(
+        changes, job(errors=1, losses=2), attempt(), VALUE, [2]
+    ) == (
         Outcome.DONE,
         JobState.DONE,
     )
-    assert changes.jobs == [JobChange(job(errors=1, losses=2), JobState.DONE, errors=1, losses=2)]
+    assert changes.jobs == [
+        JobChange(job(errors=1, losses=2), JobState.DONE, errors=1, losses=2)
+    ]
     assert changes.results == [Result(5, 1, 2.5, duration_s=4.0), Result(5, 2, 0.3)]
-    assert changes.attempts == [AttemptEnd("mine", Outcome.DONE, value=2.5, duration_s=4.0)]
+    assert changes.attempts == [
+        AttemptEnd("mine", Outcome.DONE, value=2.5, duration_s=4.0)
+    ]
     assert changes.anomalies == []
 
 
@@ -32,9 +38,13 @@ def test_a_missing_co_value_is_an_error_of_its_objective() -> None:
 
 
 @pytest.mark.parametrize(("age_s", "expected"), [(12.5, 12.5), (-1.0, None)])
-def test_without_a_duration_the_age_of_the_lease_counts(age_s: float, expected: float | None) -> None:
+def test_without_a_duration_the_age_of_the_lease_counts(
+    age_s: float, expected: float | None
+) -> None:
     changes = ChangeSet()
-    job_rules.tell_value(changes, job(), attempt(age_s=age_s), Report("mine", value=1.0), [])
+    job_rules.tell_value(
+        changes, job(), attempt(age_s=age_s), Report("mine", value=1.0), []
+    )
     assert changes.results[0].duration_s == expected
 
 
@@ -50,16 +60,22 @@ def test_a_late_value_ends_the_attempt_of_the_worker_that_has_the_job_now() -> N
     assert changes.anomalies == [(1, Outcome.LATE)]
 
 
-@pytest.mark.parametrize("state", [JobState.READY, JobState.FAILED, JobState.SUPERSEDED])
+@pytest.mark.parametrize(
+    "state", [JobState.READY, JobState.FAILED, JobState.SUPERSEDED]
+)
 def test_a_late_value_is_used_while_the_job_has_none(state: JobState) -> None:
     changes = ChangeSet()
-    outcome, after = job_rules.tell_value(changes, job(state=state, lease=None), attempt(), VALUE, [2])
+    outcome, after = job_rules.tell_value(
+        changes, job(state=state, lease=None), attempt(), VALUE, [2]
+    )
     assert (outcome, after, len(changes.results)) == (Outcome.LATE, JobState.DONE, 2)
 
 
 def test_a_second_value_is_kept_as_an_attempt_only() -> None:
     changes = ChangeSet()
-    outcome, state = job_rules.tell_value(changes, job(state=JobState.DONE, lease=None), attempt(), VALUE, [2])
+    outcome, state = job_rules.tell_value(
+        changes, job(state=JobState.DONE, lease=None), attempt(), VALUE, [2]
+    )
     assert (outcome, state) == (Outcome.DUPLICATE, JobState.DONE)
     assert (changes.jobs, changes.results) == ([], [])
     assert changes.anomalies == [(1, Outcome.DUPLICATE)]
@@ -71,35 +87,93 @@ def test_a_second_value_is_kept_as_an_attempt_only() -> None:
         (FailureKind.ERROR, {}, JobState.READY, False),
         (FailureKind.ERROR, {"errors": 2}, JobState.FAILED, True),  # max_attempts 3
         (FailureKind.INFRASTRUCTURE, {"errors": 2}, JobState.READY, False),
-        (FailureKind.INFRASTRUCTURE, {"losses": 9}, JobState.FAILED, True),  # max_losses 10
+        (
+            FailureKind.INFRASTRUCTURE,
+            {"losses": 9},
+            JobState.FAILED,
+            True,
+        ),  # max_losses 10
         (FailureKind.INFEASIBLE, {}, JobState.FAILED, True),
-        (FailureKind.INFEASIBLE, {"state": JobState.READY, "lease": None}, JobState.FAILED, True),
-        (FailureKind.INFEASIBLE, {"state": JobState.SUPERSEDED, "lease": None}, JobState.FAILED, True),
+        (
+            FailureKind.INFEASIBLE,
+            {"state": JobState.READY, "lease": None},
+            JobState.FAILED,
+            True,
+        ),
+        (
+            FailureKind.INFEASIBLE,
+            {"state": JobState.SUPERSEDED, "lease": None},
+            JobState.FAILED,
+            True,
+        ),
         # The lease is no longer current: only the attempt is recorded.
         (FailureKind.INFEASIBLE, {"lease": "other"}, JobState.LEASED, False),
-        (FailureKind.INFEASIBLE, {"state": JobState.DONE, "lease": None}, JobState.DONE, False),
-        (FailureKind.INFEASIBLE, {"state": JobState.FAILED, "lease": None}, JobState.FAILED, False),
+        (
+            FailureKind.INFEASIBLE,
+            {"state": JobState.DONE, "lease": None},
+            JobState.DONE,
+            False,
+        ),
+        (
+            FailureKind.INFEASIBLE,
+            {"state": JobState.FAILED, "lease": None},
+            JobState.FAILED,
+            False,
+        ),
         (FailureKind.ERROR, {"lease": "other"}, JobState.LEASED, False),
-        (FailureKind.ERROR, {"state": JobState.READY, "lease": None}, JobState.READY, False),
-        (FailureKind.INFRASTRUCTURE, {"state": JobState.DONE, "lease": None}, JobState.DONE, False),
+        (
+            FailureKind.ERROR,
+            {"state": JobState.READY, "lease": None},
+            JobState.READY,
+            False,
+        ),
+        (
+            FailureKind.INFRASTRUCTURE,
+            {"state": JobState.DONE, "lease": None},
+            JobState.DONE,
+            False,
+        ),
         # A cheap-only job of an earlier step does not return to ready.
-        (FailureKind.ERROR, {"cheap_only": True, "step": 3}, JobState.SUPERSEDED, False),
+        (
+            FailureKind.ERROR,
+            {"cheap_only": True, "step": 3},
+            JobState.SUPERSEDED,
+            False,
+        ),
         (FailureKind.ERROR, {"cheap_only": True, "step": 4}, JobState.READY, False),
     ],
 )
-def test_failures(kind: FailureKind, changes_before: dict[str, object], expected: JobState, final: bool) -> None:
+def test_failures(
+    kind: FailureKind,
+    changes_before: dict[str, object],
+    expected: JobState,
+    final: bool,
+) -> None:
     changes = ChangeSet()
-    state = job_rules.tell_failure(changes, job(**changes_before), "mine", kind, [2], LIMITS)
+    state = job_rules.tell_failure(
+        changes, job(**changes_before), "mine", kind, [2], LIMITS
+    )
     assert state is expected
-    assert changes.results == ([Result(5, 1, failure=kind), Result(5, 2, failure=kind)] if final else [])
+    assert changes.results == (
+        [Result(5, 1, failure=kind), Result(5, 2, failure=kind)] if final else []
+    )
 
 
 def test_lost_jobs_back_off_and_failed_ones_do_not() -> None:
     changes = ChangeSet()
-    job_rules.tell_failure(changes, job(losses=2), "mine", FailureKind.INFRASTRUCTURE, [], LIMITS)
+    job_rules.tell_failure(
+        changes, job(losses=2), "mine", FailureKind.INFRASTRUCTURE, [], LIMITS
+    )
     job_rules.tell_failure(changes, job(), "mine", FailureKind.ERROR, [], LIMITS)
     assert [change.backoff_s for change in changes.jobs] == [4.0, None]
-    assert [backoff(losses) for losses in (1, 2, 3, 9, 10, 50)] == [1.0, 2.0, 4.0, 256.0, 300.0, 300.0]
+    assert [backoff(losses) for losses in (1, 2, 3, 9, 10, 50)] == [
+        1.0,
+        2.0,
+        4.0,
+        256.0,
+        300.0,
+        300.0,
+    ]
 
 
 def test_an_expired_lease_returns_its_job_and_counts_a_loss() -> None:
@@ -114,27 +188,37 @@ def test_an_expired_lease_returns_its_job_and_counts_a_loss() -> None:
 def test_too_many_losses_fail_all_objectives_of_the_run() -> None:
     changes = ChangeSet()
     job_rules.expire(changes, job(losses=9), [2], LIMITS)
-    assert changes.results == [Result(5, 1, failure=FailureKind.LOST), Result(5, 2, failure=FailureKind.LOST)]
+    assert changes.results == [
+        Result(5, 1, failure=FailureKind.LOST),
+        Result(5, 2, failure=FailureKind.LOST),
+    ]
 
 
 def test_a_release_counts_nothing() -> None:
     changes = ChangeSet()
     job_rules.release(changes, job(errors=1, losses=3), LIMITS)
-    assert changes.jobs == [JobChange(job(errors=1, losses=3), JobState.READY, errors=1, losses=3)]
+    assert changes.jobs == [
+        JobChange(job(errors=1, losses=3), JobState.READY, errors=1, losses=3)
+    ]
 
 
 def test_jobs_of_a_stopped_study_do_not_return_to_ready() -> None:
     changes = ChangeSet()
     job_rules.release(changes, job(), STOPPED)
     job_rules.expire(changes, job(), [], STOPPED)
-    assert [change.state for change in changes.jobs] == [JobState.SUPERSEDED, JobState.SUPERSEDED]
+    assert [change.state for change in changes.jobs] == [
+        JobState.SUPERSEDED,
+        JobState.SUPERSEDED,
+    ]
 
 
 def test_a_revived_lease_takes_its_loss_back() -> None:
     changes = ChangeSet()
     ready = job(state=JobState.READY, lease=None, losses=2)
     job_rules.revive(changes, ready, "mine", 60.0)
-    assert changes.jobs == [JobChange(ready, JobState.LEASED, lease="mine", lease_s=60.0, losses=1)]
+    assert changes.jobs == [
+        JobChange(ready, JobState.LEASED, lease="mine", lease_s=60.0, losses=1)
+    ]
     assert changes.attempts == [AttemptEnd("mine", None)]
 
 
@@ -146,7 +230,9 @@ def test_only_the_last_attempt_of_a_free_job_is_revived_and_only_in_time() -> No
     assert may_revive(READY, EXPIRED, None)
     assert may_revive(READY, EXPIRED, timeout_s=12.6)
     assert not may_revive(READY, EXPIRED, timeout_s=12.5)
-    assert not may_revive(job(state=JobState.READY, lease=None, attempts=2), EXPIRED, None)
+    assert not may_revive(
+        job(state=JobState.READY, lease=None, attempts=2), EXPIRED, None
+    )
     assert not may_revive(job(lease="other", attempts=1), EXPIRED, None)
     assert not may_revive(READY, attempt(outcome=Outcome.RELEASED, ended_at=60.0), None)
 

@@ -9,12 +9,18 @@ from urllib.parse import urlsplit
 Told = tuple[str, str, dict[str, Any]]
 
 
-async def listen(url: str, path: str, last_id: str | None = None) -> AsyncGenerator[Told, None]:
-    """Events (id, kind, data) until the server ends the stream; the first one, of kind `begin`, is only an id."""
+async def listen(
+    url: str, path: str, last_id: str | None = None
+) -> AsyncGenerator[Told, None]:
+    """Events (id, kind, data) until the server ends the stream; the first one, of kind
+    `begin`, is only an id.
+    """
     place = urlsplit(url)
     reader, writer = await asyncio.open_connection(place.hostname, place.port)
     resume = f"Last-Event-ID: {last_id}\r\n" if last_id else ""
-    writer.write(f"GET {path} HTTP/1.1\r\nHost: {place.netloc}\r\n{resume}Connection: close\r\n\r\n".encode())
+    writer.write(
+        f"GET {path} HTTP/1.1\r\nHost: {place.netloc}\r\n{resume}Connection: close\r\n\r\n".encode()
+    )
     try:
         head = await reader.readuntil(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 200"), head
@@ -25,7 +31,11 @@ async def listen(url: str, path: str, last_id: str | None = None) -> AsyncGenera
                 fields[name] = value
             else:
                 if "data" in fields:
-                    yield fields.get("id", ""), fields["event"], json.loads(fields["data"])
+                    yield (
+                        fields.get("id", ""),
+                        fields["event"],
+                        json.loads(fields["data"]),
+                    )
                 elif "id" in fields:
                     yield fields["id"], "begin", {}
                 fields = {}

@@ -1,4 +1,6 @@
-"""The study of these tests: objectives that cost very different times, with all that a specification can say."""
+"""The study of these tests: objectives that cost very different times, with all that a
+specification can say.
+"""
 
 import math
 from typing import Any
@@ -32,5 +34,7 @@ def evaluate(objective: str, x: dict[str, float]) -> tuple[float, dict[str, floa
     if objective == "mass":
         return span * (1600.0 * skin + 0.02 * ribs), {}
     if objective == "drag":
-        return (span - 2.2) ** 2 + 0.05 * ribs - 0.02 * math.log(skin), {"lift": span**1.5 / (1.0 + 10.0 * skin)}
+        return (span - 2.2) ** 2 + 0.05 * ribs - 0.02 * math.log(skin), {
+            "lift": span**1.5 / (1.0 + 10.0 * skin)
+        }
     return ribs * math.sqrt(skin) / span, {}

@@ -1,4 +1,7 @@
-"""Real processes: servers, planners, workers. Each is ended, with all its children, when its block ends."""
+"""Real processes: servers, planners, workers.
+
+Each is ended, with all its children, when its block ends.
+"""
 
 import json
 import os
@@ -23,11 +26,17 @@ T = TypeVar("T")
 
 
 def environment() -> dict[str, str]:
-    own = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERPOISE_")}
+    own = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("COUNTERPOISE_")
+    }
     return {**own, "COUNTERPOISE_LOG_FORMAT": "json", "PYTHONPATH": str(ROOT)}
 
 
-def eventually(look: Callable[[], T | None], what: str, patience_s: float = PATIENCE_S) -> T:
+def eventually(
+    look: Callable[[], T | None], what: str, patience_s: float = PATIENCE_S
+) -> T:
     """The first answer that is not None, False or empty."""
     deadline = time.monotonic() + patience_s
     while not (found := look()):
@@ -37,14 +46,23 @@ def eventually(look: Callable[[], T | None], what: str, patience_s: float = PATI
 
 
 @contextmanager
-def running(*command: str | Path, **variables: str) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
-    """A process with these variables in its environment, and the file that it writes its log into."""
+def running(
+    *command: str | Path, **variables: str
+) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
+    """A process with these variables in its environment, and the file that it writes
+    its log into.
+    """
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "log")
         with log.open("wb") as stream:
             given = {**environment(), **variables}
             process = subprocess.Popen(
-                command, cwd=folder, env=given, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
+                command,
+                cwd=folder,
+                env=given,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
             )
         family = [psutil.Process(process.pid)]
         try:
@@ -79,7 +97,11 @@ def serving(
 
 def listening(process: "subprocess.Popen[bytes]", log: Path) -> str | None:
     assert process.poll() is None, log.read_text()
-    lines = [json.loads(line) for line in log.read_text().splitlines() if '"listening"' in line and line.endswith("}")]
+    lines = [
+        json.loads(line)
+        for line in log.read_text().splitlines()
+        if '"listening"' in line and line.endswith("}")
+    ]
     return str(lines[0]["url"]) if lines else None
 
 
@@ -92,13 +114,18 @@ def is_ready(url: str) -> bool:
 
 @contextmanager
 def planning(database_url: str) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
-    with running(COUNTERPOISE, "planner", "--database-url", database_url) as (process, log):
+    with running(COUNTERPOISE, "planner", "--database-url", database_url) as (
+        process,
+        log,
+    ):
         eventually(lambda: '"planning"' in log.read_text(), "the planner")
         yield process, log
 
 
 @contextmanager
-def working(url: str, study: str, objective: str) -> Iterator["subprocess.Popen[bytes]"]:
+def working(
+    url: str, study: str, objective: str
+) -> Iterator["subprocess.Popen[bytes]"]:
     command = (sys.executable, "-m", "tests.e2e.worker", url, study, objective)
     with running(*command) as (process, log):
         yield process
@@ -118,7 +145,12 @@ def run_script(script: str, folder: Path, url: str) -> str:
         shell = subprocess.Popen(
             ["sh", "-c", script],
             cwd=folder,
-            env={**environment(), "COUNTERPOISE_URL": url, "PATH": path, "XDG_STATE_HOME": str(folder)},
+            env={
+                **environment(),
+                "COUNTERPOISE_URL": url,
+                "PATH": path,
+                "XDG_STATE_HOME": str(folder),
+            },
             stdout=log,
             stderr=log,
             start_new_session=True,

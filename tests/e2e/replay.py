@@ -1,4 +1,6 @@
-"""A study again, in this process: the same specification and the recorded order of tells, on an empty database."""
+"""A study again, in this process: the same specification and the recorded order of
+tells, on an empty database.
+"""
 
 from collections import Counter
 from typing import Any
@@ -15,8 +17,12 @@ from app.store.tables import objectives, sample_values, samples, steps, studies
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.work import Ask, Job, Tell
 
-Sample = tuple[str, int, int, bool, tuple[float, ...]]  # kind, objective, number of its step; full; x
-Word = tuple[Sample, str, float, dict[str, float], float]  # sample, objective, value, also, duration
+Sample = tuple[
+    str, int, int, bool, tuple[float, ...]
+]  # kind, objective, number of its step; full; x
+Word = tuple[
+    Sample, str, float, dict[str, float], float
+]  # sample, objective, value, also, duration
 
 
 def proposals(database: Database, study: str | None = None) -> Counter[Sample]:
@@ -42,7 +48,11 @@ def recorded(database: Database, study: str | None = None) -> list[Word]:
             found[one.sample_id],
             rows[one.objective_id].name,
             one.value,
-            {rows[g].name: v for (run, g), v in also.get(one.sample_id, {}).items() if run == one.objective_id},
+            {
+                rows[g].name: v
+                for (run, g), v in also.get(one.sample_id, {}).items()
+                if run == one.objective_id
+            },
             one.duration_s,
         )
         for one in values
@@ -58,18 +68,29 @@ def _samples(connection: Any, study: str | None = None) -> dict[int, Sample]:
     )
     if study is not None:
         query = query.where(studies.c.name == study)
-    return {row.id: (row.kind, row.objective, row.number, row.full, tuple(row.x)) for row in connection.execute(query)}
+    return {
+        row.id: (row.kind, row.objective, row.number, row.full, tuple(row.x))
+        for row in connection.execute(query)
+    }
 
 
 def replay(database: Database, spec: dict[str, Any], words: list[Word]) -> None:
-    """Steps are planned as soon as they are due, and jobs leased as soon as they are there."""
+    """Steps are planned as soon as they are due, and jobs leased as soon as they are
+    there.
+    """
     held: dict[tuple[Sample, str], Job] = {}
     with threadpool_limits(1):
         create(database, parse_specification(spec), 60.0)
         _go_on(database, held)
         for sample, objective, value, also, duration in words:
             job = held[sample, objective]
-            said = Tell(job=job.job, lease=job.lease, value=value, also=also, duration_s=duration)
+            said = Tell(
+                job=job.job,
+                lease=job.lease,
+                value=value,
+                also=also,
+                duration_s=duration,
+            )
             assert tell(database, [said])[0].status == 200
             _go_on(database, held)
 

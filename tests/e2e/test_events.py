@@ -32,8 +32,13 @@ def spec(name: str) -> Any:
 def test_nothing_is_lost_or_doubled_by_listeners_that_come_and_go(
     database: Database, database_url: str, backend: str
 ) -> None:
-    """Two servers, tells and steps in several threads, and listeners that break off and resume elsewhere."""
-    with serving(database_url, "--no-planner") as (here, _), serving(database_url, "--no-planner") as (there, _):
+    """Two servers, tells and steps in several threads, and listeners that break off and
+    resume elsewhere.
+    """
+    with (
+        serving(database_url, "--no-planner") as (here, _),
+        serving(database_url, "--no-planner") as (there, _),
+    ):
         asyncio.run(come_and_go(database, [here, there]))
 
 
@@ -41,7 +46,10 @@ async def come_and_go(database: Database, urls: list[str]) -> None:
     create(database, spec("plate"), 60.0)
     stop = asyncio.Event()
     paths = ["/studies/plate/events?after=0", "/events?after=0", "/events?after=0"]
-    listeners = [asyncio.create_task(restless(urls, path, k, stop)) for k, path in enumerate(paths)]
+    listeners = [
+        asyncio.create_task(restless(urls, path, k, stop))
+        for k, path in enumerate(paths)
+    ]
     await asyncio.to_thread(act, database)
     stop.set()
     own, *all_of_them = await asyncio.gather(*listeners)
@@ -51,20 +59,32 @@ async def come_and_go(database: Database, urls: list[str]) -> None:
     wanted = {(row.name, seq) for row in rows for seq in range(1, row.sequence + 1)}
     assert [data["seq"] for _, _, data in own] == list(range(1, ends["plate"] + 1))
     for events in all_of_them:
-        heard = [(data["study"], data["seq"]) for _, kind, data in events if kind != "deleted"]
+        heard = [
+            (data["study"], data["seq"])
+            for _, kind, data in events
+            if kind != "deleted"
+        ]
         assert len(set(heard)) == len(heard)
         assert set(heard) - {one for one in heard if one[0] == "short"} == wanted
-        assert [data["study"] for _, kind, data in events if kind == "deleted"] == ["short"]
+        assert [data["study"] for _, kind, data in events if kind == "deleted"] == [
+            "short"
+        ]
         for name in NAMES:
             mine = [seq for study, seq in heard if study == name]
             assert mine == sorted(mine)
-    # What a deleted study had said is gone with it for whoever comes later; that it was deleted is heard by all.
-    lasting = [[one for one in events if one[2]["study"] != "short" or one[1] == "deleted"] for events in all_of_them]
+    # What a deleted study had said is gone with it for whoever comes later; that it was
+    # deleted is heard by all.
+    lasting = [
+        [one for one in events if one[2]["study"] != "short" or one[1] == "deleted"]
+        for events in all_of_them
+    ]
     assert lasting[0] == lasting[1]
 
 
 def act(database: Database) -> None:
-    """Studies are created, worked off by two threads at once, and deleted, while everybody listens."""
+    """Studies are created, worked off by two threads at once, and deleted, while
+    everybody listens.
+    """
     create(database, spec("wing"), 60.0)
     create(database, spec("short"), 60.0)
     pause(database, "short")
@@ -80,7 +100,10 @@ def act(database: Database) -> None:
         thread.start()
     delete(database, "short", force=True)
     try:
-        eventually(lambda: not plan_one(database) and finished(database), "the studies to finish")
+        eventually(
+            lambda: not plan_one(database) and finished(database),
+            "the studies to finish",
+        )
     finally:
         over.set()
         for thread in threads:
@@ -89,11 +112,17 @@ def act(database: Database) -> None:
 
 def finished(database: Database) -> bool:
     with database.read() as connection:
-        return set(connection.execute(text("SELECT phase FROM studies")).scalars()) == {"finished"}
+        return set(connection.execute(text("SELECT phase FROM studies")).scalars()) == {
+            "finished"
+        }
 
 
-async def restless(urls: list[str], path: str, seed: int, stop: asyncio.Event) -> list[Told]:
-    """Breaks off at random, even in the middle of a burst, and resumes at any server, until all is told."""
+async def restless(
+    urls: list[str], path: str, seed: int, stop: asyncio.Event
+) -> list[Told]:
+    """Breaks off at random, even in the middle of a burst, and resumes at any server,
+    until all is told.
+    """
     rng, last_id = random.Random(seed), None  # noqa: S311
     told: list[Told] = []
 
@@ -147,14 +176,20 @@ async def many_listen(url: str, pid: int, database: Database, backend: str) -> N
     assert server.num_threads() <= 64  # not one each
     if backend == "postgresql":
         with database.read() as connection:
-            query = text("SELECT state, count(*) FROM pg_stat_activity WHERE datname = current_database() GROUP BY 1")
+            query = text(
+                "SELECT state, count(*) FROM pg_stat_activity WHERE datname = current_database() GROUP BY 1"
+            )
             states = Counter({row[0]: row[1] for row in connection.execute(query)})
-        assert states.total() <= 1 + 10 + 1  # this test, the server's pool and its watcher
+        assert (
+            states.total() <= 1 + 10 + 1
+        )  # this test, the server's pool and its watcher
         assert states["active"] + states["idle in transaction"] <= 4
     await asyncio.to_thread(pause, database, "plate")
     await until(lambda: paused == LISTENERS)
     server.terminate()  # which ends them
-    assert Counter(await asyncio.gather(*tasks)) == {event_broadcaster.STOPPING: LISTENERS}
+    assert Counter(await asyncio.gather(*tasks)) == {
+        event_broadcaster.STOPPING: LISTENERS
+    }
 
 
 async def until(look: Any) -> None:

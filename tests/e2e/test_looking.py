@@ -1,4 +1,6 @@
-"""What docs/api.md tells an engineer to type while a study runs, typed: on a real server, from a shell."""
+"""What docs/api.md tells an engineer to type while a study runs, typed: on a real
+server, from a shell.
+"""
 
 import json
 import os
@@ -19,8 +21,17 @@ from tests.e2e.processes import COUNTERPOISE, ROOT, environment, serving
 
 def printed(heading: str) -> list[str]:
     """The commands of a section."""
-    section = (ROOT / "docs" / "api.md").read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    return [line for block in re.findall(r"```\n(.*?)```", section, re.S) for line in block.splitlines()]
+    section = (
+        (ROOT / "docs" / "api.md")
+        .read_text()
+        .partition(f"\n## {heading}\n")[2]
+        .partition("\n## ")[0]
+    )
+    return [
+        line
+        for block in re.findall(r"```\n(.*?)```", section, re.S)
+        for line in block.splitlines()
+    ]
 
 
 @contextmanager
@@ -30,10 +41,17 @@ def node7(url: str) -> Iterator[None]:
 
     def work() -> None:
         with Client(url) as client:
-            ask = Ask(worker="node7", studies=["wing"], objectives=["*"], max_jobs=4, wait_s=1)
+            ask = Ask(
+                worker="node7", studies=["wing"], objectives=["*"], max_jobs=4, wait_s=1
+            )
             while not over.is_set():
                 asked = client.ask(ask)
-                client.tell([Tell(**evaluate(job.model_dump()), duration_s=0.1) for job in asked.jobs])
+                client.tell(
+                    [
+                        Tell(**evaluate(job.model_dump()), duration_s=0.1)
+                        for job in asked.jobs
+                    ]
+                )
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -46,7 +64,12 @@ def node7(url: str) -> Iterator[None]:
 
 def shell(line: str, url: str, database_url: str) -> str:
     path = f"{COUNTERPOISE.parent}:{os.environ['PATH']}"
-    own = {**environment(), "PATH": path, "COUNTERPOISE_URL": url, "COUNTERPOISE_DATABASE_URL": database_url}
+    own = {
+        **environment(),
+        "PATH": path,
+        "COUNTERPOISE_URL": url,
+        "COUNTERPOISE_DATABASE_URL": database_url,
+    }
     done = subprocess.run(["sh", "-c", line], env=own, capture_output=True, text=True)
     assert done.returncode == 0, (line, done.stdout, done.stderr)
     return done.stdout
@@ -62,12 +85,30 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
         with node7(url):
             seen = shell(watch, url, database_url)
         assert "wing: finished, active" in seen
-        assert seen.splitlines()[-1].split()[1].startswith(("initial", "search"))  # the front comes last
-        assert shell(listing, url, database_url).splitlines()[1].split()[:2] == ["node7", "alive"]
+        assert (
+            seen.splitlines()[-1].split()[1].startswith(("initial", "search"))
+        )  # the front comes last
+        assert shell(listing, url, database_url).splitlines()[1].split()[:2] == [
+            "node7",
+            "alive",
+        ]
         assert "worker node7 is drained" in shell(drain, url, database_url)
-        assert client.ask(Ask(worker="node7", studies=["*"], objectives=["*"])).reason == "drained"
-        assert "worker node7 gets jobs when it asks" in shell(undrain, url, database_url)
-        assert "worker node7 told its value" in shell("counterpoise explain 1", url, database_url)
-    replayed = json.loads(shell("counterpoise replay wing --all --json", url, database_url))
+        assert (
+            client.ask(Ask(worker="node7", studies=["*"], objectives=["*"])).reason
+            == "drained"
+        )
+        assert "worker node7 gets jobs when it asks" in shell(
+            undrain, url, database_url
+        )
+        assert "worker node7 told its value" in shell(
+            "counterpoise explain 1", url, database_url
+        )
+    replayed = json.loads(
+        shell("counterpoise replay wing --all --json", url, database_url)
+    )
     assert replayed["equal"] is True
-    assert {step["step"].partition(":")[0] for step in replayed["steps"]} >= {"initial", "search", "closing"}
+    assert {step["step"].partition(":")[0] for step in replayed["steps"]} >= {
+        "initial",
+        "search",
+        "closing",
+    }

@@ -19,22 +19,41 @@ from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.work import Ask, Tell
 from tests.e2e.asking import asking
 from tests.e2e.plate import SPEC, evaluate
-from tests.e2e.processes import PATIENCE_S, children, eventually, is_ready, planning, serving
+from tests.e2e.processes import (
+    PATIENCE_S,
+    children,
+    eventually,
+    is_ready,
+    planning,
+    serving,
+)
 
 SEARCH = (steps.c.kind == "search") & (steps.c.number == 1)
 
 
 def work_off(database: Database) -> int:
     """Tell all that is ready; answers how many jobs."""
-    (jobs,) = serve_asks(database, [Ask(worker="test", studies=["*"], objectives=["*"], max_jobs=256)], 20.0)
+    (jobs,) = serve_asks(
+        database,
+        [Ask(worker="test", studies=["*"], objectives=["*"], max_jobs=256)],
+        20.0,
+    )
     values = [evaluate(job.objective, job.x) for job in jobs]
-    tell(database, [Tell(job=j.job, lease=j.lease, value=v, also=a) for j, (v, a) in zip(jobs, values, strict=True)])
+    tell(
+        database,
+        [
+            Tell(job=j.job, lease=j.lease, value=v, also=a)
+            for j, (v, a) in zip(jobs, values, strict=True)
+        ],
+    )
     return len(jobs)
 
 
 def claim_of(database: Database) -> str | None:
     with database.read() as connection:
-        found: str | None = connection.execute(select(steps.c.claim).where(SEARCH)).scalar()
+        found: str | None = connection.execute(
+            select(steps.c.claim).where(SEARCH)
+        ).scalar()
         return found
 
 
@@ -42,24 +61,40 @@ def until_search(database: Database, spec: dict[str, Any]) -> None:
     """A study whose design is evaluated, so that its first search step is due."""
     create(database, parse_specification(spec), 60.0)
     eventually(lambda: work_off(database), "the initial design")
-    eventually(lambda: work_off(database) == 0 and has_search(database), "the first search step")
+    eventually(
+        lambda: work_off(database) == 0 and has_search(database),
+        "the first search step",
+    )
 
 
 def has_search(database: Database) -> bool:
     with database.read() as connection:
-        return connection.execute(select(func.count()).select_from(steps).where(SEARCH)).scalar_one() > 0
+        return (
+            connection.execute(
+                select(func.count()).select_from(steps).where(SEARCH)
+            ).scalar_one()
+            > 0
+        )
 
 
 def let_time_pass(database: Database) -> None:
     """As if the claim's 30 s were over."""
-    database.write(lambda connection: connection.execute(update(steps).where(SEARCH).values(claim_expires_at=0.0)))
+    database.write(
+        lambda connection: connection.execute(
+            update(steps).where(SEARCH).values(claim_expires_at=0.0)
+        )
+    )
 
 
 LONG_STEP = SPEC | {"ratios": {"mass": 2, "drag": 1}, "generations": 100}
 
 
-@pytest.mark.slow  # tests/reliability/test_kills.py kills at every point, without waiting for a real planner
-def test_a_step_whose_planner_is_killed_happens_exactly_once(database: Database, database_url: str) -> None:
+# tests/reliability/test_kills.py kills at every point, without waiting for a real
+# planner
+@pytest.mark.slow
+def test_a_step_whose_planner_is_killed_happens_exactly_once(
+    database: Database, database_url: str
+) -> None:
     with planning(database_url) as (killed, _):
         until_search(database, LONG_STEP)
         eventually(lambda: claim_of(database), "the first planner")
@@ -74,8 +109,12 @@ def test_a_step_whose_planner_is_killed_happens_exactly_once(database: Database,
 
 
 @pytest.mark.slow
-def test_a_planner_that_comes_too_late_gives_up_its_step(database: Database, database_url: str) -> None:
-    """Stopped while it computes, overtaken by another one, and going on as if nothing had happened."""
+def test_a_planner_that_comes_too_late_gives_up_its_step(
+    database: Database, database_url: str
+) -> None:
+    """Stopped while it computes, overtaken by another one, and going on as if nothing
+    had happened.
+    """
     with planning(database_url) as (stopped, log):
         until_search(database, LONG_STEP)
         eventually(lambda: claim_of(database), "the first planner")
@@ -87,21 +126,32 @@ def test_a_planner_that_comes_too_late_gives_up_its_step(database: Database, dat
                 eventually(lambda: proposed(database), "the second planner")
         finally:
             stopped.send_signal(signal.SIGCONT)
-        eventually(lambda: '"step given up"' in log.read_text(), "the first planner to see that it is too late")
+        eventually(
+            lambda: '"step given up"' in log.read_text(),
+            "the first planner to see that it is too late",
+        )
     assert proposed(database) == 2
 
 
 def proposed(database: Database) -> int:
-    query = select(func.count()).select_from(samples).join(steps, steps.c.id == samples.c.step_id)
+    query = (
+        select(func.count())
+        .select_from(samples)
+        .join(steps, steps.c.id == samples.c.step_id)
+    )
     with database.read() as connection:
         return connection.execute(query.where(SEARCH, samples.c.full)).scalar_one()
 
 
-ON_SQLITE = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)  # the database makes no difference
+ON_SQLITE = pytest.mark.parametrize(
+    "backend", ["sqlite"], indirect=True
+)  # the database makes no difference
 
 
 @ON_SQLITE
-def test_a_killed_server_takes_its_planner_and_its_fitters_along(database: Database, database_url: str) -> None:
+def test_a_killed_server_takes_its_planner_and_its_fitters_along(
+    database: Database, database_url: str
+) -> None:
     with serving(database_url) as (_, server):
         until_search(database, SPEC)
         eventually(lambda: proposed(database), "the first step")
@@ -118,15 +168,22 @@ def test_a_planner_goes_on_without_its_thinker_and_ends_when_it_is_told_to(
     database: Database, database_url: str
 ) -> None:
     with planning(database_url) as (process, log):
-        (thinker,) = eventually(lambda: [c for c in psutil.Process(process.pid).children() if computes(c)], "a thinker")
+        (thinker,) = eventually(
+            lambda: [c for c in psutil.Process(process.pid).children() if computes(c)],
+            "a thinker",
+        )
         thinker.kill()  # it has nothing to do, and is missed by nobody
         create(database, parse_specification(SPEC), 60.0)
         eventually(lambda: work_off(database), "the initial design")
         with database.read() as connection:
-            assert connection.execute(select(func.max(steps.c.faults))).scalar_one() == 0
+            assert (
+                connection.execute(select(func.max(steps.c.faults))).scalar_one() == 0
+            )
         family = children(process.pid)
         assert len(family) >= 2  # another thinker, and fitters below it
-        before = len(log.read_text())  # processes that were about to start when the first was killed complain
+        before = len(
+            log.read_text()
+        )  # processes that were about to start when the first was killed complain
         process.terminate()
         assert process.wait(PATIENCE_S) == 0
         assert psutil.wait_procs(family, PATIENCE_S)[1] == []
@@ -140,16 +197,23 @@ def computes(process: psutil.Process) -> bool:
 
 @pytest.mark.slow
 @ON_SQLITE
-def test_a_killed_planner_is_started_again_by_its_server(database: Database, database_url: str) -> None:
+def test_a_killed_planner_is_started_again_by_its_server(
+    database: Database, database_url: str
+) -> None:
     with serving(database_url) as (_, server):
         (first,) = eventually(lambda: children(server.pid), "the planner")
         first.kill()
-        eventually(lambda: [c for c in children(server.pid) if c.pid != first.pid], "another planner")
+        eventually(
+            lambda: [c for c in children(server.pid) if c.pid != first.pid],
+            "another planner",
+        )
         create(database, parse_specification(SPEC), 60.0)
         eventually(lambda: work_off(database), "the initial design")
 
 
-def test_a_server_told_to_end_answers_those_who_wait_and_leaves_nothing(database: Database, database_url: str) -> None:
+def test_a_server_told_to_end_answers_those_who_wait_and_leaves_nothing(
+    database: Database, database_url: str
+) -> None:
     with serving(database_url) as (url, server):
         create(database, parse_specification(SPEC), 60.0)
         with asking(url, "nothing") as waiting:

@@ -1,4 +1,6 @@
-"""A whole study with real server, planner and worker processes whose objectives take different times."""
+"""A whole study with real server, planner and worker processes whose objectives take
+different times.
+"""
 
 import json
 import subprocess
@@ -18,7 +20,14 @@ from app.store.tables import sample_values, samples, steps
 from app.store.upgrade import upgrade
 from benchmarks.service.postgresql import PostgreSQL
 from tests.e2e.plate import SPEC, TAKES_S, evaluate
-from tests.e2e.processes import COUNTERPOISE, environment, eventually, planning, serving, working
+from tests.e2e.processes import (
+    COUNTERPOISE,
+    environment,
+    eventually,
+    planning,
+    serving,
+    working,
+)
 from tests.e2e.replay import proposals, recorded, replay
 
 
@@ -36,7 +45,9 @@ class Finished:
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def finished(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
+def finished(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Finished]:
     """One run per database; every test looks at it from another side."""
     folder = tmp_path_factory.mktemp("study")
     url = f"sqlite:///{folder}/study.db"
@@ -51,11 +62,20 @@ def finished(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         stack.enter_context(planning(url))
         client = stack.enter_context(httpx.Client(base_url=address, timeout=30))
         assert client.post("/studies", json=SPEC).status_code == 201
-        crew = [stack.enter_context(working(address, "plate", objective)) for objective in TAKES_S]
-        eventually(lambda: client.get("/studies/plate").json()["phase"] == "finished", "the study's end")
+        crew = [
+            stack.enter_context(working(address, "plate", objective))
+            for objective in TAKES_S
+        ]
+        eventually(
+            lambda: client.get("/studies/plate").json()["phase"] == "finished",
+            "the study's end",
+        )
         for worker in crew:
             assert worker.wait(60) == 0
-        pages = {name: read_all(client, name) for name in ("samples", "jobs", "steps", "front")}
+        pages = {
+            name: read_all(client, name)
+            for name in ("samples", "jobs", "steps", "front")
+        }
         yield Finished(url, database, client.get("/studies/plate").json(), **pages)
 
 
@@ -63,7 +83,11 @@ def read_all(client: httpx.Client, what: str) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     cursor: dict[str, str] = {}
     while True:
-        page = client.get(f"/studies/plate/{what}", params={"limit": 50, **cursor}).raise_for_status().json()
+        page = (
+            client.get(f"/studies/plate/{what}", params={"limit": 50, **cursor})
+            .raise_for_status()
+            .json()
+        )
         items += page["items"]
         if page["next"] is None:
             return items
@@ -72,32 +96,51 @@ def read_all(client: httpx.Client, what: str) -> list[dict[str, Any]]:
 
 def test_the_study_finishes_at_its_budget(finished: Finished) -> None:
     view = finished.view
-    assert (view["phase"], view["evaluated_full"], view["planned_full"]) == ("finished", 12, 12)
+    assert (view["phase"], view["evaluated_full"], view["planned_full"]) == (
+        "finished",
+        12,
+        12,
+    )
     assert view["step"] == 3  # 6 initial ones, then 2 a step
     assert view["health"] == []
     assert view["hypervolume"]["value"] > 0
     assert {step["state"] for step in finished.steps} == {"done"}
-    assert [step["number"] for step in finished.steps if step["kind"] == "search"] == [1, 2, 3]
+    assert [step["number"] for step in finished.steps if step["kind"] == "search"] == [
+        1,
+        2,
+        3,
+    ]
 
 
 def test_cheap_only_and_full_samples_both_exist(finished: Finished) -> None:
     full = [sample for sample in finished.samples if sample["full"]]
     assert len(full) == 12
-    assert all(set(sample["values"]) == {"mass", "drag", "lift", "stiffness"} for sample in full)
+    assert all(
+        set(sample["values"]) == {"mass", "drag", "lift", "stiffness"}
+        for sample in full
+    )
     extra = [sample for sample in finished.samples if not sample["full"]]
     assert any(sample["values"] for sample in extra)
     kinds = {sample["step"].partition(":")[0] for sample in extra}
     assert kinds == {"stream", "search"}
-    points = {sample["sample"]: tuple(sample["x"].values()) for sample in finished.samples}
+    points = {
+        sample["sample"]: tuple(sample["x"].values()) for sample in finished.samples
+    }
     wanted = [(job["objective"], points[job["sample"]]) for job in finished.jobs]
     assert len(set(wanted)) == len(wanted)  # nothing is evaluated twice
 
 
 def test_expensive_workers_wait_for_no_cheap_only_job(finished: Finished) -> None:
-    """A step is due with the last value of the batch before, whatever cheap-only jobs are open then."""
-    assert not any(job["cheap_only"] for job in finished.jobs if job["objective"] == "stiffness")
+    """A step is due with the last value of the batch before, whatever cheap-only jobs
+    are open then.
+    """
+    assert not any(
+        job["cheap_only"] for job in finished.jobs if job["objective"] == "stiffness"
+    )
     with finished.database.read() as connection:
-        searches = select(steps.c.number, steps.c.due_seq).where(steps.c.kind == "search")
+        searches = select(steps.c.number, steps.c.due_seq).where(
+            steps.c.kind == "search"
+        )
         dues = {row.number: row.due_seq for row in connection.execute(searches)}
         query = (
             select(steps.c.number, func.max(sample_values.c.seq).label("last"))
@@ -123,8 +166,14 @@ def test_every_value_is_in_the_users_terms(finished: Finished) -> None:
             value, also = evaluate(objective, x)
             for name, said in {objective: value, **also}.items():
                 assert sample["values"].get(name, said) == said
-    design = [sample["x"]["skin"] for sample in finished.samples if sample["step"] == "initial"]
-    assert sum(skin < 1e-3 for skin in design) == 3  # half of a log scale; of a linear one it would be a tenth
+    design = [
+        sample["x"]["skin"]
+        for sample in finished.samples
+        if sample["step"] == "initial"
+    ]
+    assert (
+        sum(skin < 1e-3 for skin in design) == 3
+    )  # half of a log scale; of a linear one it would be a tenth
 
 
 def test_the_front_is_nondominated_in_the_users_directions(finished: Finished) -> None:
@@ -132,16 +181,25 @@ def test_the_front_is_nondominated_in_the_users_directions(finished: Finished) -
     names = ("mass", "drag", "lift", "stiffness")
 
     def points(items: list[dict[str, Any]]) -> Any:
-        return np.array([[item["values"][name] for name in names] for item in items]) * signs
+        return (
+            np.array([[item["values"][name] for name in names] for item in items])
+            * signs
+        )
 
     everything = [sample for sample in finished.samples if sample["full"]]
     F = points(everything)
-    dominated = [any((other <= f).all() and (other < f).any() for other in F) for f in F]
-    expected = {s["sample"] for s, worse in zip(everything, dominated, strict=True) if not worse}
+    dominated = [
+        any((other <= f).all() and (other < f).any() for other in F) for f in F
+    ]
+    expected = {
+        s["sample"] for s, worse in zip(everything, dominated, strict=True) if not worse
+    }
     assert {item["sample"] for item in finished.front} == expected
     reference = finished.view["hypervolume"]["reference_point"]
     design = points([sample for sample in everything if sample["step"] == "initial"])
-    assert (np.array([reference[name] for name in names]) * signs > design.max(axis=0)).all()
+    assert (
+        np.array([reference[name] for name in names]) * signs > design.max(axis=0)
+    ).all()
 
 
 def test_every_step_says_what_it_read_and_how_long_it_took(finished: Finished) -> None:
@@ -150,11 +208,18 @@ def test_every_step_says_what_it_read_and_how_long_it_took(finished: Finished) -
         assert step["record"]["seed"][0] == 7
         assert step["record"]["versions"]["numpy"] == np.__version__
         if step["kind"] == "search":
-            assert set(step["record"]["timings_s"]) == {"read", "fit", "search", "select"}
+            assert set(step["record"]["timings_s"]) == {
+                "read",
+                "fit",
+                "search",
+                "select",
+            }
             assert len(step["record"]["models"]) == 4
 
 
-def test_the_recorded_order_of_tells_gives_the_identical_proposals(finished: Finished, tmp_path: Path) -> None:
+def test_the_recorded_order_of_tells_gives_the_identical_proposals(
+    finished: Finished, tmp_path: Path
+) -> None:
     again = Database(f"sqlite:///{tmp_path}/again.db")
     try:
         upgrade(again)
@@ -166,7 +231,15 @@ def test_the_recorded_order_of_tells_gives_the_identical_proposals(finished: Fin
 
 def test_every_step_is_the_same_again_in_another_process(finished: Finished) -> None:
     """Planned by a planner with its fitters, each a process; replayed in one."""
-    command = [str(COUNTERPOISE), "replay", "plate", "--all", "--json", "--database-url", finished.url]
+    command = [
+        str(COUNTERPOISE),
+        "replay",
+        "plate",
+        "--all",
+        "--json",
+        "--database-url",
+        finished.url,
+    ]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)["steps"]

@@ -1,4 +1,6 @@
-"""A small worker: asks for one objective, takes its time, tells; ends when the study is finished."""
+"""A small worker: asks for one objective, takes its time, tells; ends when the study is
+finished.
+"""
 
 import argparse
 import time
@@ -16,8 +18,15 @@ def work(client: httpx.Client, name: str, study: str, objective: str) -> None:
             began = time.monotonic()
             value, also = evaluate(objective, job["x"])
             time.sleep(TAKES_S[objective])
-            told = {"job": job["job"], "lease": job["lease"], "value": value, "also": also}
-            client.post("/tell", json=told | {"duration_s": time.monotonic() - began}).raise_for_status()
+            told = {
+                "job": job["job"],
+                "lease": job["lease"],
+                "value": value,
+                "also": also,
+            }
+            client.post(
+                "/tell", json=told | {"duration_s": time.monotonic() - began}
+            ).raise_for_status()
         if answer["reason"] == "finished":
             return
         if not answer["jobs"]:

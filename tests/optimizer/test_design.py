@@ -19,7 +19,9 @@ INTEGERS = problem(Variable("k", 1, 4, "int"), Variable("l", 0, 2, "int"))
 
 def test_every_slice_of_every_float_has_one_point() -> None:
     X = initial_design(FLOATS, 20, np.random.default_rng(0))
-    assert_array_equal(np.sort(np.floor(X * 20), axis=0), np.arange(20)[:, None].repeat(2, axis=1))
+    assert_array_equal(
+        np.sort(np.floor(X * 20), axis=0), np.arange(20)[:, None].repeat(2, axis=1)
+    )
 
 
 def test_a_range_of_five_numbers_has_five_points() -> None:
@@ -30,7 +32,11 @@ def test_a_range_of_five_numbers_has_five_points() -> None:
 
 @given(st.integers(0, 10**6), st.integers(0, 40), st.integers(1, 5))
 def test_designs_are_distinct_and_feasible(seed: int, n: int, levels: int) -> None:
-    mixed = problem(Variable("k", 0, levels, "int"), Variable("l", 0, 3, "int"), Variable("x", 0.0, 1.0))
+    mixed = problem(
+        Variable("k", 0, levels, "int"),
+        Variable("l", 0, 3, "int"),
+        Variable("x", 0.0, 1.0),
+    )
     X = initial_design(mixed, n, np.random.default_rng(seed))
     assert X.shape == (n, 3)
     assert n < 2 or pdist(X, "chebyshev").min() > 1e-6
@@ -39,13 +45,18 @@ def test_designs_are_distinct_and_feasible(seed: int, n: int, levels: int) -> No
 
 def test_a_design_larger_than_the_space_is_the_space() -> None:
     X = initial_design(INTEGERS, 50, np.random.default_rng(1))
-    assert sorted(map(tuple, decode(INTEGERS.variables, X))) == [(k, n) for k in range(1, 5) for n in range(3)]
+    assert sorted(map(tuple, decode(INTEGERS.variables, X))) == [
+        (k, n) for k in range(1, 5) for n in range(3)
+    ]
 
 
 def test_the_grid_has_every_point_once() -> None:
     assert space_size(INTEGERS.variables) == len(grid(INTEGERS.variables)) == 12
     assert space_size(FLOATS.variables) == np.inf
-    assert space_size(tuple(Variable(f"k{i}", 0, 10**9, "int") for i in range(99))) == np.inf  # no overflow
+    assert (
+        space_size(tuple(Variable(f"k{i}", 0, 10**9, "int") for i in range(99)))
+        == np.inf
+    )  # no overflow
 
 
 def test_the_last_point_of_a_large_integer_space_is_found() -> None:
@@ -55,6 +66,8 @@ def test_the_last_point_of_a_large_integer_space_is_found() -> None:
 
 
 def test_the_same_seed_gives_the_same_design() -> None:
-    first, second, other = (initial_design(FLOATS, 9, np.random.default_rng(seed)) for seed in (3, 3, 4))
+    first, second, other = (
+        initial_design(FLOATS, 9, np.random.default_rng(seed)) for seed in (3, 3, 4)
+    )
     assert_array_equal(first, second)
     assert not np.array_equal(first, other)

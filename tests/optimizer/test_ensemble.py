@@ -20,15 +20,29 @@ def test_weights_computed_by_hand() -> None:
 
 
 @given(st.floats(-1e3, 1e3), POSITIVE, st.floats(-1e3, 1e3), POSITIVE)
-def test_it_is_the_product_of_two_normal_densities(mu_a: float, v_a: float, mu_b: float, v_b: float) -> None:
+def test_it_is_the_product_of_two_normal_densities(
+    mu_a: float, v_a: float, mu_b: float, v_b: float
+) -> None:
     precision = 1 / v_a + 1 / v_b
     mean, variance = combine(mu_a, v_a, mu_b, v_b)
     assert_allclose(variance, 1 / precision, rtol=1e-9)
-    assert_allclose(mean, (mu_a / v_a + mu_b / v_b) / precision, rtol=1e-9, atol=1e-9 * (abs(mu_a) + abs(mu_b)))
-    assert_allclose(combine(mu_b, v_b, mu_a, v_a), (mean, variance), rtol=1e-9, atol=1e-9 * (abs(mu_a) + abs(mu_b)))
+    assert_allclose(
+        mean,
+        (mu_a / v_a + mu_b / v_b) / precision,
+        rtol=1e-9,
+        atol=1e-9 * (abs(mu_a) + abs(mu_b)),
+    )
+    assert_allclose(
+        combine(mu_b, v_b, mu_a, v_a),
+        (mean, variance),
+        rtol=1e-9,
+        atol=1e-9 * (abs(mu_a) + abs(mu_b)),
+    )
 
 
-def test_a_member_that_is_sure_decides_and_two_that_are_sure_meet_in_the_middle() -> None:
+def test_a_member_that_is_sure_decides_and_two_that_are_sure_meet_in_the_middle() -> (
+    None
+):
     assert combine(10.0, 0.0, 20.0, 3.0) == (10.0, 0.0)
     assert combine(10.0, 1.0, 20.0, 0.0) == (20.0, 0.0)
     assert combine(10.0, 0.0, 20.0, 0.0) == (15.0, 0.0)
@@ -44,7 +58,13 @@ def test_a_surrogate_uses_what_it_has() -> None:
     assert_array_equal(Surrogate(a).mean(Y), a.predict(Y))
     assert_allclose(Surrogate(a).mean_and_variance(Y), (mean_a, std_a**2))
     assert_allclose(Surrogate(frozen=b).mean_and_variance(Y), (mean_b, std_b**2))
-    assert_allclose(Surrogate(a, b).mean_and_variance(Y), product_of_experts(mean_a, std_a**2, mean_b, std_b**2))
+    assert_allclose(
+        Surrogate(a, b).mean_and_variance(Y),
+        product_of_experts(mean_a, std_a**2, mean_b, std_b**2),
+    )
     assert_allclose(Surrogate(a, b).mean(Y), Surrogate(a, b).mean_and_variance(Y)[0])
-    assert_array_equal(Surrogate(a, truth=lambda X: X[:, 0]).mean_and_variance(Y), (Y[:, 0], np.zeros(5)))
+    assert_array_equal(
+        Surrogate(a, truth=lambda X: X[:, 0]).mean_and_variance(Y),
+        (Y[:, 0], np.zeros(5)),
+    )
     assert_array_equal(Surrogate().mean_and_variance(Y), (np.zeros(5), np.ones(5)))

@@ -4,7 +4,13 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from app.optimizer.models import fit_task as fitting
-from app.optimizer.models.fit_task import FitTask, fit_frozen, fit_task, spread_over_values, thin
+from app.optimizer.models.fit_task import (
+    FitTask,
+    fit_frozen,
+    fit_task,
+    spread_over_values,
+    thin,
+)
 from app.optimizer.models.kriging import Kriging
 from app.optimizer.snapshot import Data
 
@@ -25,10 +31,17 @@ def test_a_frozen_model_is_the_same_bits_fitted_now_or_given_its_theta() -> None
     fitted = fit_task(FitTask(data(60), None, frozen=True))
     again = fit_task(FitTask(data(60), np.array(fitted.theta0).copy(), frozen=True))
     X = data(20, seed=1).X
-    for mine, theirs in zip(fitted.predict(X, return_std=True), again.predict(X, return_std=True), strict=True):
+    for mine, theirs in zip(
+        fitted.predict(X, return_std=True),
+        again.predict(X, return_std=True),
+        strict=True,
+    ):
         assert_array_equal(mine, theirs)
     assert again.n_evaluations_ == 0
-    assert fitted.log_likelihood_ > Kriging(optimize=False).fit(data(60).X, data(60).y).log_likelihood_
+    assert (
+        fitted.log_likelihood_
+        > Kriging(optimize=False).fit(data(60).X, data(60).y).log_likelihood_
+    )
 
 
 def test_up_to_1100_points_nothing_is_left_out() -> None:
@@ -43,9 +56,13 @@ def test_above_1100_points_half_are_the_best_and_half_any() -> None:
     others = np.searchsorted(np.sort(everything.y), thinned.y[550:])
     assert (others >= 550).all()
     assert len(np.unique(others)) == 550
-    assert abs(others.mean() - 1275) < 40  # at random: uniform on 550 … 1999, whose mean has a standard error of 14
+    assert (
+        abs(others.mean() - 1275) < 40
+    )  # at random: uniform on 550 … 1999, whose mean has a standard error of 14
     order = np.random.default_rng(1).permutation(2000)
-    assert_array_equal(thin(Data(everything.X[order], everything.y[order])).X, thinned.X)  # the same at every step
+    assert_array_equal(
+        thin(Data(everything.X[order], everything.y[order])).X, thinned.X
+    )  # the same at every step
 
 
 def test_hyperparameters_come_from_a_part_of_many_points() -> None:
@@ -68,4 +85,6 @@ def test_rows_spread_over_values_reach_both_ends() -> None:
 def test_tasks_and_models_travel_between_processes() -> None:
     task = pickle.loads(pickle.dumps(FitTask(data(20), None)))  # noqa: S301
     model = pickle.loads(pickle.dumps(fit_task(task)))  # noqa: S301
-    assert_array_equal(model.predict(data(5).X), fit_task(FitTask(data(20), None)).predict(data(5).X))
+    assert_array_equal(
+        model.predict(data(5).X), fit_task(FitTask(data(20), None)).predict(data(5).X)
+    )

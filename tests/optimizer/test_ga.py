@@ -6,11 +6,20 @@ from scipy.spatial.distance import cdist, pdist
 from app.optimizer.arrays import Floats
 from app.optimizer.problem import Objective, Problem, Variable
 from app.optimizer.search.design import grid
-from app.optimizer.search.genetic_algorithm import MU, children_of, minimise, next_generation
+from app.optimizer.search.genetic_algorithm import (
+    MU,
+    children_of,
+    minimise,
+    next_generation,
+)
 from app.optimizer.snapshot import Data
 
 D = 4
-PROBLEM = Problem(tuple(Variable(f"x{k}", 0.0, 1.0) for k in range(D)), (Objective("f"), Objective("g")), (5.0, 1.0))
+PROBLEM = Problem(
+    tuple(Variable(f"x{k}", 0.0, 1.0) for k in range(D)),
+    (Objective("f"), Objective("g")),
+    (5.0, 1.0),
+)
 
 
 def bowl(X: Floats) -> Floats:
@@ -39,12 +48,18 @@ def test_parents_are_the_best_told_whatever_their_order() -> None:
     order = np.random.default_rng(2).permutation(120)
     first = next_generation(PROBLEM, data, ids, 50, np.random.default_rng(3), data.X)
     again = next_generation(
-        PROBLEM, Data(data.X[order], data.y[order]), ids[order], 50, np.random.default_rng(3), data.X[order]
+        PROBLEM,
+        Data(data.X[order], data.y[order]),
+        ids[order],
+        50,
+        np.random.default_rng(3),
+        data.X[order],
     )
     assert_array_equal(first, again)
     best = data.X[np.argsort(data.y)[:MU]]
     rest = data.X[np.argsort(data.y)[MU:]]
-    # A variable that was neither crossed nor mutated is a parent's: all such come from the mu best.
+    # A variable that was neither crossed nor mutated is a parent's: all such come from
+    # the mu best.
     inherited = np.isin(first, data.X)
     assert inherited.sum() > 50
     assert np.isin(first[inherited], best).all()
@@ -55,7 +70,14 @@ def test_what_was_told_is_known_even_if_it_was_not_proposed() -> None:
     levels = (Variable("a", 0, 1, "int"), Variable("b", 0, 2, "int"))
     problem = Problem(levels, PROBLEM.objectives, (5.0, 1.0))
     X = grid(levels)
-    children = next_generation(problem, Data(X[:4], np.arange(4.0)), np.arange(4), 6, np.random.default_rng(0), X[:0])
+    children = next_generation(
+        problem,
+        Data(X[:4], np.arange(4.0)),
+        np.arange(4),
+        6,
+        np.random.default_rng(0),
+        X[:0],
+    )
     assert {tuple(x) for x in children} == {tuple(x) for x in X[4:]}
 
 
@@ -63,7 +85,9 @@ def test_ties_are_broken_by_sample_id() -> None:
     X = np.random.default_rng(4).random((MU + 1, D))
     y = np.zeros(MU + 1)
     youngest_first = np.arange(MU + 1)[::-1].copy()
-    children = next_generation(PROBLEM, Data(X, y), youngest_first, 400, np.random.default_rng(5), X)
+    children = next_generation(
+        PROBLEM, Data(X, y), youngest_first, 400, np.random.default_rng(5), X
+    )
     assert not np.isin(children, X[0]).any()  # the last id is the one too many
     assert np.isin(children, X[-1]).any()
 
@@ -72,22 +96,35 @@ def test_the_better_of_two_wins_a_tournament() -> None:
     """With two candidates, the better one is drawn into 3 of 4 tournaments."""
     best = np.array([[0.0], [1.0]])
     variables = (Variable("k", 0, 10**6, "int"),) * 1
-    winners = children_of((Variable("x", 0.0, 1.0),), best, 40_000, np.random.default_rng(6))
+    winners = children_of(
+        (Variable("x", 0.0, 1.0),), best, 40_000, np.random.default_rng(6)
+    )
     assert 0.72 < np.mean(winners < 0.5) < 0.78
     assert len(children_of(variables, best, 7, np.random.default_rng(6))) == 7
 
 
 def test_no_point_is_proposed_that_was_taken() -> None:
     data = told(20)
-    first = next_generation(PROBLEM, data, np.arange(20), 50, np.random.default_rng(7), data.X)
-    second = next_generation(PROBLEM, data, np.arange(20), 50, np.random.default_rng(7), np.vstack([data.X, first]))
+    first = next_generation(
+        PROBLEM, data, np.arange(20), 50, np.random.default_rng(7), data.X
+    )
+    second = next_generation(
+        PROBLEM,
+        data,
+        np.arange(20),
+        50,
+        np.random.default_rng(7),
+        np.vstack([data.X, first]),
+    )
     assert cdist(first, second, "chebyshev").min() > 1e-6
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_a_stream_that_was_told_next_to_nothing_still_goes_on(n: int) -> None:
     data = told(n)
-    X = next_generation(PROBLEM, data, np.arange(n), 30, np.random.default_rng(8), data.X)
+    X = next_generation(
+        PROBLEM, data, np.arange(n), 30, np.random.default_rng(8), data.X
+    )
     assert X.shape == (30, D)
     assert pdist(X, "chebyshev").min() > 1e-6
 
@@ -95,13 +132,26 @@ def test_a_stream_that_was_told_next_to_nothing_still_goes_on(n: int) -> None:
 def test_an_exhausted_space_ends_the_stream() -> None:
     tiny = Problem((Variable("k", 0, 7, "int"),), (Objective("f"),), (1.0,))
     taken = (np.arange(6)[:, None] + 0.5) / 8
-    X = next_generation(tiny, Data(taken, taken[:, 0]), np.arange(6), 50, np.random.default_rng(9), taken)
+    X = next_generation(
+        tiny,
+        Data(taken, taken[:, 0]),
+        np.arange(6),
+        50,
+        np.random.default_rng(9),
+        taken,
+    )
     assert_allclose(np.sort(X[:, 0]), [6.5 / 8, 7.5 / 8])
 
 
 def test_minimise_returns_the_best_first() -> None:
     start = told(30).X
-    X, F = minimise(PROBLEM.variables, lambda X: bowl(X)[:, None], start, 20, np.random.default_rng(10))
+    X, F = minimise(
+        PROBLEM.variables,
+        lambda X: bowl(X)[:, None],
+        start,
+        20,
+        np.random.default_rng(10),
+    )
     assert_array_equal(F[:, 0], bowl(X))
     assert (np.diff(F[:, 0]) >= 0).all()
     assert F[0, 0] < 0.05 * bowl(start).min()

@@ -4,12 +4,25 @@ from io import StringIO
 
 from rich.console import Console
 
-from benchmarks.speed.gp import FUNCTIONS, TOLERANCE, Row, data_set, run, summarise, table
+from benchmarks.speed.gp import (
+    FUNCTIONS,
+    TOLERANCE,
+    Row,
+    data_set,
+    run,
+    summarise,
+    table,
+)
 
 
 def test_rows_have_ratios_and_counts() -> None:
     steps: list[tuple[int, int]] = []
-    rows = run(sizes=(15, 20), datasets=2, peer_up_to=15, progress=lambda done, total: steps.append((done, total)))
+    rows = run(
+        sizes=(15, 20),
+        datasets=2,
+        peer_up_to=15,
+        progress=lambda done, total: steps.append((done, total)),
+    )
     assert steps == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert [row["n"] for row in rows] == [15, 20]
     assert isinstance(rows[0]["no_worse"], int)
@@ -19,10 +32,14 @@ def test_rows_have_ratios_and_counts() -> None:
 
 
 def test_times_are_medians_and_likelihoods_are_counted() -> None:
-    """Of five, one is worse than scikit-learn's by more than the tolerance; without scikit-learn there is no count."""
+    """Of five, one is worse than scikit-learn's by more than the tolerance; without
+    scikit-learn there is no count.
+    """
     gains = (-TOLERANCE - 0.1, -TOLERANCE, 0.0, 3.0, -1.0)
     times = (9.0, 1.0, 2.0, 4.0, 3.0)
-    measured: list[Row] = [{"fit_ms": time, "gain": gain} for time, gain in zip(times, gains, strict=True)]
+    measured: list[Row] = [
+        {"fit_ms": time, "gain": gain} for time, gain in zip(times, gains, strict=True)
+    ]
     assert summarise(measured) == {"fit_ms": 3.0, "no_worse": 4}
     alone: list[Row] = [{"fit_ms": 1.0, "fit_ratio": None, "gain": None}] * 2
     assert summarise(alone) == {"fit_ms": 1.0, "fit_ratio": None, "no_worse": None}

@@ -9,7 +9,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from app.optimizer.models.kriging import Kriging
 
-# They look at pandas frames and at SciPy's experimental array API, neither of which this project uses.
+# They look at pandas frames and at SciPy's experimental array API, neither of which
+# this project uses.
 ELSEWHERE = ("check_array_api_input", "check_regressor_data_not_an_array")
 CHECKS = [
     (estimator, check)
@@ -24,8 +25,12 @@ def test_there_are_checks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("estimator", "check"), CHECKS, ids=lambda one: getattr(getattr(one, "func", one), "__name__", str(one))
+    ("estimator", "check"),
+    CHECKS,
+    ids=lambda one: getattr(getattr(one, "func", one), "__name__", str(one)),
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn_check(estimator: BaseEstimator, check: Callable[[Any], None]) -> None:
+def test_scikit_learn_check(
+    estimator: BaseEstimator, check: Callable[[Any], None]
+) -> None:
     check(estimator)

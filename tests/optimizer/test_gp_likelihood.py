@@ -1,4 +1,6 @@
-"""The likelihood against the normal density, its gradient against differences, its inverse against numpy's."""
+"""The likelihood against the normal density, its gradient against differences, its
+inverse against numpy's.
+"""
 
 import tracemalloc
 
@@ -23,18 +25,27 @@ SHAPES = [(2, 1), (9, 12), (60, 4), (PANEL, 3), (2 * PANEL + 17, 5)]
 
 
 @pytest.mark.parametrize(("n", "d"), SHAPES)
-def test_value_is_the_normal_density_at_the_best_mean_and_variance(n: int, d: int) -> None:
+def test_value_is_the_normal_density_at_the_best_mean_and_variance(
+    n: int, d: int
+) -> None:
     X, y = sample(n, d)
     theta = np.linspace(0.3, 0.9, d)
     factors = Likelihood(X, y).factorise(theta)
-    R = np.exp(-np.einsum("ijk,k->ij", (X[:, None] - X[None]) ** 2, theta)) + factors.eps * np.eye(n)
+    R = np.exp(
+        -np.einsum("ijk,k->ij", (X[:, None] - X[None]) ** 2, theta)
+    ) + factors.eps * np.eye(n)
 
     def density(beta: float, sigma2: float) -> float:
         return float(multivariate_normal(np.full(n, beta), sigma2 * R).logpdf(y))
 
-    assert factors.log_likelihood == pytest.approx(density(factors.beta, factors.sigma2), abs=1e-5)
+    assert factors.log_likelihood == pytest.approx(
+        density(factors.beta, factors.sigma2), abs=1e-5
+    )
     for beta, sigma2 in [(1e-2, 1.0), (-1e-2, 1.0), (0.0, 1.01), (0.0, 0.99)]:
-        assert density(factors.beta + beta, factors.sigma2 * sigma2) < factors.log_likelihood
+        assert (
+            density(factors.beta + beta, factors.sigma2 * sigma2)
+            < factors.log_likelihood
+        )
 
 
 @pytest.mark.parametrize(("n", "d"), SHAPES)
@@ -43,7 +54,10 @@ def test_gradient_is_the_difference_quotient(n: int, d: int) -> None:
     at = np.linspace(-1.5, 0.5, d)
     _, gradient = likelihood(at)
     h = 1e-5
-    quotient = [(likelihood(at + h * e)[0] - likelihood(at - h * e)[0]) / (2 * h) for e in np.eye(d)]
+    quotient = [
+        (likelihood(at + h * e)[0] - likelihood(at - h * e)[0]) / (2 * h)
+        for e in np.eye(d)
+    ]
     assert_allclose(gradient, quotient, rtol=1e-5, atol=1e-6)
     assert np.abs(gradient).max() > 1e-3
 
@@ -68,7 +82,9 @@ def test_no_correlation_is_a_denormal_number() -> None:
 @pytest.mark.parametrize("n", [1, 2, 48, 49, 131, 300])
 def test_inverse_of_a_triangle(n: int) -> None:
     rng = np.random.default_rng(n)
-    L = np.asfortranarray(np.tril(rng.normal(size=(n, n))) / n + np.diag(rng.uniform(1, 2, n)))
+    L = np.asfortranarray(
+        np.tril(rng.normal(size=(n, n))) / n + np.diag(rng.uniform(1, 2, n))
+    )
     expected = np.linalg.inv(L)
     assert_allclose(np.tril(invert_lower(L)), expected, atol=1e-12)
     assert_allclose(np.tril(L), expected, atol=1e-12)  # in its place
@@ -76,10 +92,16 @@ def test_inverse_of_a_triangle(n: int) -> None:
 
 @pytest.mark.parametrize(("excess", "eps"), [(0.0, 1e-8), (5e-8, 1e-7), (5e-4, 1e-3)])
 def test_eps_grows_tenfold_until_there_is_a_factor(excess: float, eps: float) -> None:
-    K = np.asfortranarray([[1.0, 0.0], [1.0 + excess, 1.0]])  # eigenvalues 2 + excess and -excess
+    K = np.asfortranarray(
+        [[1.0, 0.0], [1.0 + excess, 1.0]]
+    )  # eigenvalues 2 + excess and -excess
     L, found = cholesky(K, np.zeros((2, 2), order="F"))
     assert found == pytest.approx(eps)
-    assert_allclose(np.tril(L) @ np.tril(L).T, [[1 + found, 1 + excess], [1 + excess, 1 + found]], rtol=1e-12)
+    assert_allclose(
+        np.tril(L) @ np.tril(L).T,
+        [[1 + found, 1 + excess], [1 + excess, 1 + found]],
+        rtol=1e-12,
+    )
 
 
 @pytest.mark.parametrize("entry", [5.0, np.nan])

@@ -3,7 +3,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pymoo.util.ref_dirs import get_reference_directions
 
-from app.optimizer.search.reference_vectors import layers, reference_vectors, simplex, simplex_lattice
+from app.optimizer.search.reference_vectors import (
+    layers,
+    reference_vectors,
+    simplex,
+    simplex_lattice,
+)
 
 
 def rows(A: np.ndarray) -> set[tuple[float, ...]]:
@@ -26,7 +31,15 @@ def test_two_layers_are_das_and_dennis_with_the_inner_one_halved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("m", "small", "large"), [(2, 100, 100), (3, 91, 105), (4, 84, 120), (5, 85, 126), (6, 77, 132), (10, 65, 275)]
+    ("m", "small", "large"),
+    [
+        (2, 100, 100),
+        (3, 91, 105),
+        (4, 84, 120),
+        (5, 85, 126),
+        (6, 77, 132),
+        (10, 65, 275),
+    ],
 )
 def test_sizes_of_the_lattices(m: int, small: int, large: int) -> None:
     assert len(reference_vectors(m)) == small

@@ -10,8 +10,13 @@ from app.optimizer.arrays import Floats
 from app.optimizer.search.novelty import TOLERANCE, is_new, take_new
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=20), st.integers(0, 8))
-def test_new_rows_are_those_that_a_loop_would_accept(rows: list[tuple[int, int]], known: int) -> None:
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=20),
+    st.integers(0, 8),
+)
+def test_new_rows_are_those_that_a_loop_would_accept(
+    rows: list[tuple[int, int]], known: int
+) -> None:
     points = (
         np.array(rows, dtype=float).reshape(-1, 2) * 0.4 * TOLERANCE
     )  # 0, 1 and 2 apart: the same point; 3: another
@@ -27,7 +32,11 @@ def test_sources_are_used_in_turn_and_only_while_needed() -> None:
     asked = []
 
     def sources() -> Iterator[tuple[str, Floats]]:
-        for name, X in (("a", [[0.1], [0.1], [0.2]]), ("b", [[0.2], [0.3], [0.4], [0.5]]), ("c", [[0.6]])):
+        for name, X in (
+            ("a", [[0.1], [0.1], [0.2]]),
+            ("b", [[0.2], [0.3], [0.4], [0.5]]),
+            ("c", [[0.6]]),
+        ):
             asked.append(name)
             yield name, np.array(X)
 
@@ -54,7 +63,9 @@ def test_fifty_thousand_points_need_no_table_of_all_pairs() -> None:
     known = X[::2] + 0.9 * TOLERANCE
     tracemalloc.start()
     try:
-        chosen, _ = take_new([("a", np.vstack([X, X[1::1000] - 0.9 * TOLERANCE]))], 50_000, known)
+        chosen, _ = take_new(
+            [("a", np.vstack([X, X[1::1000] - 0.9 * TOLERANCE]))], 50_000, known
+        )
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

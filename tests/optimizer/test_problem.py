@@ -15,7 +15,9 @@ def test_cheap_objectives_are_those_whose_ratio_exceeds_the_threshold() -> None:
     assert Problem(X, F, (5.0, 1.0, 3.0), cheap_threshold=3.0).cheap == (0,)
 
 
-def test_ratios_are_rounded_down_so_that_a_cheap_objective_has_samples_of_its_own() -> None:
+def test_ratios_are_rounded_down_so_that_a_cheap_objective_has_samples_of_its_own() -> (
+    None
+):
     problem = Problem(X, F, (5.9, 1.9, 1.0))
     assert problem.ratios == (5.0, 1.0, 1.0)
     assert problem.cheap == (0,)
@@ -38,7 +40,13 @@ def test_a_fixed_set_of_cheap_objectives_outlives_a_change_of_ratios() -> None:
         (2**53, 2**53 + 4, "int", "linear", "beyond 2[*][*]52"),
         (-(2.0**60), 0, "int", "linear", "beyond 2[*][*]52"),
         (0.0, 1.0, "float", "log", "low > 0"),
-        (1e300, math.nextafter(1e300, math.inf), "float", "log", "the same on a log scale"),
+        (
+            1e300,
+            math.nextafter(1e300, math.inf),
+            "float",
+            "log",
+            "the same on a log scale",
+        ),
         (0.0, 1.0, "category", "linear", "kind"),
         (0.5, 1.0, "float", "logit", "scale"),
     ],
@@ -62,7 +70,10 @@ def test_a_variable_that_makes_no_sense_is_refused(
     ],
 )
 def test_a_problem_that_makes_no_sense_is_refused(
-    objectives: tuple[Objective, ...], ratios: tuple[float, ...], fixed: tuple[int, ...] | None, message: str
+    objectives: tuple[Objective, ...],
+    ratios: tuple[float, ...],
+    fixed: tuple[int, ...] | None,
+    message: str,
 ) -> None:
     with pytest.raises(ValueError, match=message):
         Problem(X, objectives, ratios, fixed_cheap=fixed)

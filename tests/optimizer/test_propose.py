@@ -1,4 +1,6 @@
-"""What `propose` promises, whatever it is given: distinct, new, feasible points, or the reason why not."""
+"""What `propose` promises, whatever it is given: distinct, new, feasible points, or the
+reason why not.
+"""
 
 import importlib
 import pickle
@@ -32,11 +34,21 @@ from app.optimizer.strategies.strategy import STRATEGIES, Strategy
 MakeProblem = Callable[..., Problem]
 MakeSnapshot = Callable[..., Snapshot]
 SBP_BO = replace(STRATEGIES["sbp-bo"], w_max=5)
-FEW = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(
+    max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
-def step(problem: Problem, snapshot: Snapshot, strategy: Strategy = SBP_BO, seed: int = 0, **others: Any) -> Proposal:
-    proposal = propose(problem, snapshot, strategy, np.random.default_rng(seed), **others)
+def step(
+    problem: Problem,
+    snapshot: Snapshot,
+    strategy: Strategy = SBP_BO,
+    seed: int = 0,
+    **others: Any,
+) -> Proposal:
+    proposal = propose(
+        problem, snapshot, strategy, np.random.default_rng(seed), **others
+    )
     check(problem, snapshot, proposal)
     return proposal
 
@@ -46,12 +58,18 @@ def check(problem: Problem, snapshot: Snapshot, proposal: Proposal) -> None:
     everything = np.vstack([known_points(snapshot, i) for i in range(problem.m)])
     _check_points(problem, proposal.full, everything)
     for j in range(problem.m):
-        _check_points(problem, proposal.cheap[j], np.vstack([known_points(snapshot, j), proposal.full]))
+        _check_points(
+            problem,
+            proposal.cheap[j],
+            np.vstack([known_points(snapshot, j), proposal.full]),
+        )
         assert len(proposal.diagnostics.cheap_sources[j]) == len(proposal.cheap[j])
     assert len(proposal.diagnostics.full_sources) == len(proposal.full)
     if proposal.shortfall is None:
         assert len(proposal.full) == snapshot.batch
-        assert [len(X) for X in proposal.cheap] == [extra_count(problem, snapshot.batch, j) for j in range(problem.m)]
+        assert [len(X) for X in proposal.cheap] == [
+            extra_count(problem, snapshot.batch, j) for j in range(problem.m)
+        ]
 
 
 def _check_points(problem: Problem, X: Floats, known: Floats) -> None:
@@ -69,18 +87,29 @@ def test_every_strategy_proposes_a_batch_and_the_extras(
     name: str, scaling: Any, make_problem: MakeProblem, make_snapshot: MakeSnapshot
 ) -> None:
     problem = make_problem(ratios=(5.0, 3.0, 1.0))
-    proposal = step(problem, make_snapshot(problem), replace(STRATEGIES[name], w_max=5, scaling=scaling, size=20))
+    proposal = step(
+        problem,
+        make_snapshot(problem),
+        replace(STRATEGIES[name], w_max=5, scaling=scaling, size=20),
+    )
     assert len(proposal.full) == 3
     assert [len(X) for X in proposal.cheap] == [12, 6, 0]
     assert proposal.shortfall is None
 
 
 def test_the_truth_is_called_where_the_strategy_says_so(
-    make_problem: MakeProblem, make_snapshot: MakeSnapshot, evaluate: Callable[[Floats, int], Floats]
+    make_problem: MakeProblem,
+    make_snapshot: MakeSnapshot,
+    evaluate: Callable[[Floats, int], Floats],
 ) -> None:
     problem = make_problem()
     strategy = replace(STRATEGIES["sbp-nogpc"], w_max=5)
-    proposal = step(problem, make_snapshot(problem), strategy, truth={0: lambda X: evaluate(X, 2)[:, 0]})
+    proposal = step(
+        problem,
+        make_snapshot(problem),
+        strategy,
+        truth={0: lambda X: evaluate(X, 2)[:, 0]},
+    )
     assert proposal.diagnostics.models[0] is None
     assert proposal.diagnostics.models[1] is not None
     with pytest.raises(ValueError, match=r"truth\[0\]"):
@@ -95,15 +124,24 @@ def test_the_truth_is_called_where_the_strategy_says_so(
 )
 @FEW
 def test_promises_hold_for_any_study(
-    seed: int, m: int, levels: list[int], n: int, make_problem: MakeProblem, make_snapshot: MakeSnapshot
+    seed: int,
+    m: int,
+    levels: list[int],
+    n: int,
+    make_problem: MakeProblem,
+    make_snapshot: MakeSnapshot,
 ) -> None:
-    """Mixed variables; each objective has lost some of its values, some points are infeasible, some are pending."""
+    """Mixed variables; each objective has lost some of its values, some points are
+    infeasible, some are pending.
+    """
     rng = np.random.default_rng(seed)
     problem = make_problem(4, tuple(rng.integers(1, 5, m).astype(float)), tuple(levels))
     full = make_snapshot(problem, n=n, stream=15, seed=seed)
     complete = rng.random(len(full.X)) < 0.5
     lost = [
-        Data(full.X[rows], full.F[rows, i]) for i in range(m) for rows in [~complete & (rng.random(len(full.X)) < 0.6)]
+        Data(full.X[rows], full.F[rows, i])
+        for i in range(m)
+        for rows in [~complete & (rng.random(len(full.X)) < 0.6)]
     ]
     snapshot = replace(
         full,
@@ -128,7 +166,9 @@ def test_no_value_at_all_is_enough_to_go_on(m: int, make_problem: MakeProblem) -
 
 def test_one_sample_is_enough_to_go_on(make_problem: MakeProblem) -> None:
     problem = make_problem()
-    proposal = step(problem, Snapshot(1, 1, 10, 3, np.full((1, 3), 0.5), np.ones((1, 2))))
+    proposal = step(
+        problem, Snapshot(1, 1, 10, 3, np.full((1, 3), 0.5), np.ones((1, 2)))
+    )
     report = proposal.diagnostics.models[0]
     assert report is not None
     assert (report.size, report.skill, report.calibration) == (1, None, None)
@@ -142,7 +182,13 @@ def test_equal_values_are_enough_to_go_on(
     problem = make_problem()
     snapshot = make_snapshot(problem)
     constant = Data(snapshot.X[:9], np.full(9, value))
-    snapshot = replace(snapshot, F=np.full_like(snapshot.F, value), extra=(), extra_steps=(), frozen=(constant, None))
+    snapshot = replace(
+        snapshot,
+        F=np.full_like(snapshot.F, value),
+        extra=(),
+        extra_steps=(),
+        frozen=(constant, None),
+    )
     step(problem, snapshot, replace(SBP_BO, scaling=scaling))
 
 
@@ -152,14 +198,18 @@ def test_an_objective_that_always_fails_does_not_stop_the_others(
     problem = make_problem()
     told = make_snapshot(problem)
     only_first = (Data(told.X, told.F[:, 0]), Data(told.X[:0], told.F[:0, 1]))
-    proposal = step(problem, replace(told, X=told.X[:0], F=told.F[:0], partial=only_first))
+    proposal = step(
+        problem, replace(told, X=told.X[:0], F=told.F[:0], partial=only_first)
+    )
     assert proposal.diagnostics.models[0] is not None
     assert proposal.diagnostics.models[1] is None
 
 
 def test_an_exhausted_space_is_said_to_be_so(make_problem: MakeProblem) -> None:
     problem = make_problem(2, (3.0, 1.0), (3, 3))
-    grid = np.stack(np.meshgrid([1 / 6, 1 / 2, 5 / 6], [1 / 6, 1 / 2, 5 / 6]), axis=-1).reshape(-1, 2)
+    grid = np.stack(
+        np.meshgrid([1 / 6, 1 / 2, 5 / 6], [1 / 6, 1 / 2, 5 / 6]), axis=-1
+    ).reshape(-1, 2)
     rng = np.random.default_rng(0)
     seven = Snapshot(1, 7, 20, 3, grid[:7], rng.random((7, 2)))
     proposal = step(problem, seven)
@@ -170,7 +220,9 @@ def test_an_exhausted_space_is_said_to_be_so(make_problem: MakeProblem) -> None:
     assert len(step(problem, Snapshot(1, 9, 20, 3, grid, rng.random((9, 2)))).full) == 0
 
 
-def test_points_without_a_value_are_not_proposed_again(make_problem: MakeProblem) -> None:
+def test_points_without_a_value_are_not_proposed_again(
+    make_problem: MakeProblem,
+) -> None:
     """Of a space of 12 points, all but 3 were taken, failed, or are pending."""
     problem = make_problem(1, (1.0, 1.0), (12,))
     codes = ((np.arange(12) + 0.5) / 12)[:, None]
@@ -183,18 +235,30 @@ def test_points_without_a_value_are_not_proposed_again(make_problem: MakeProblem
     assert_allclose(np.sort(step(problem, snapshot).full[:, 0]), codes[9:, 0])
 
 
-def test_a_point_told_for_one_objective_can_be_an_extra_of_another(make_problem: MakeProblem) -> None:
+def test_a_point_told_for_one_objective_can_be_an_extra_of_another(
+    make_problem: MakeProblem,
+) -> None:
     """Cheap-only points need to be new for their own objective only; full ones for all."""
     problem = make_problem(1, (3.0, 3.0, 1.0), (6,))
     codes = ((np.arange(6) + 0.5) / 6)[:, None]
-    snapshot = Snapshot(1, 1, 20, 1, codes[:1], np.ones((1, 3)), taken=(codes[1:4], codes[1:2], codes[:0]))
+    snapshot = Snapshot(
+        1,
+        1,
+        20,
+        1,
+        codes[:1],
+        np.ones((1, 3)),
+        taken=(codes[1:4], codes[1:2], codes[:0]),
+    )
     proposal = step(problem, snapshot)
     assert proposal.full[0] in codes[4:]
     assert len(proposal.cheap[0]) == 1  # 0 … 3 and the full one are known to it
     assert len(proposal.cheap[1]) == 2
 
 
-def test_the_batch_is_cut_and_the_extras_with_it(make_problem: MakeProblem, make_snapshot: MakeSnapshot) -> None:
+def test_the_batch_is_cut_and_the_extras_with_it(
+    make_problem: MakeProblem, make_snapshot: MakeSnapshot
+) -> None:
     problem = make_problem()
     proposal = step(problem, make_snapshot(problem, batch=1))
     assert (len(proposal.full), len(proposal.cheap[0])) == (1, 4)
@@ -202,7 +266,9 @@ def test_the_batch_is_cut_and_the_extras_with_it(make_problem: MakeProblem, make
 
 
 def test_one_objective_is_minimised_directly(
-    make_problem: MakeProblem, make_snapshot: MakeSnapshot, evaluate: Callable[[Floats, int], Floats]
+    make_problem: MakeProblem,
+    make_snapshot: MakeSnapshot,
+    evaluate: Callable[[Floats, int], Floats],
 ) -> None:
     problem = make_problem(ratios=(1.0,))
     snapshot = make_snapshot(problem, n=15)
@@ -211,8 +277,14 @@ def test_one_objective_is_minimised_directly(
         full = step(problem, snapshot, SBP_BO, seed).full
         assert (np.diff(models.means(full)[:, 0]) >= 0.0).all()  # the best mean first
         assert pdist(full, "chebyshev").min() > 0.01
-        snapshot = replace(snapshot, X=np.vstack([snapshot.X, full]), F=np.vstack([snapshot.F, evaluate(full, 1)]))
-    assert snapshot.F.min() < evaluate(np.random.default_rng(0).random((5000, 3)), 1).min()  # with 33 evaluations
+        snapshot = replace(
+            snapshot,
+            X=np.vstack([snapshot.X, full]),
+            F=np.vstack([snapshot.F, evaluate(full, 1)]),
+        )
+    assert (
+        snapshot.F.min() < evaluate(np.random.default_rng(0).random((5000, 3)), 1).min()
+    )  # with 33 evaluations
 
 
 def test_same_seed_same_proposal_and_no_other_source_of_chance(
@@ -234,11 +306,15 @@ def assert_same(first: Proposal, second: Proposal) -> None:
     assert first.diagnostics == second.diagnostics
 
 
-def test_the_way_models_are_mapped_does_not_matter(make_problem: MakeProblem, make_snapshot: MakeSnapshot) -> None:
+def test_the_way_models_are_mapped_does_not_matter(
+    make_problem: MakeProblem, make_snapshot: MakeSnapshot
+) -> None:
     problem = make_problem(ratios=(5.0, 3.0, 1.0))
     snapshot = make_snapshot(problem)
 
-    def backwards(function: Callable[[FitTask], Kriging], tasks: Iterable[FitTask]) -> list[Kriging]:
+    def backwards(
+        function: Callable[[FitTask], Kriging], tasks: Iterable[FitTask]
+    ) -> list[Kriging]:
         return [function(task) for task in list(tasks)[::-1]][::-1]
 
     assert_same(step(problem, snapshot), step(problem, snapshot, fit=backwards))
@@ -253,18 +329,27 @@ def test_frozen_models_kept_or_given_by_their_theta_change_nothing(
     snapshot = make_snapshot(problem)
     first = step(problem, snapshot)
     theta = tuple(
-        None if each is None or each.frozen_theta is None else np.array(each.frozen_theta)
+        None
+        if each is None or each.frozen_theta is None
+        else np.array(each.frozen_theta)
         for each in first.diagnostics.models
     )
     assert theta[0] is not None
-    kept = tuple(each.frozen for each in fit_models(problem, snapshot, SBP_BO, np.random.default_rng(0)).surrogates)
+    kept = tuple(
+        each.frozen
+        for each in fit_models(
+            problem, snapshot, SBP_BO, np.random.default_rng(0)
+        ).surrogates
+    )
     assert_same(first, step(problem, replace(snapshot, frozen_theta=theta)))
     assert_same(first, step(problem, snapshot, frozen=kept))
 
 
 @given(seed=st.integers(0, 10**6))
 @FEW
-def test_the_order_of_rows_does_not_matter(seed: int, make_problem: MakeProblem, make_snapshot: MakeSnapshot) -> None:
+def test_the_order_of_rows_does_not_matter(
+    seed: int, make_problem: MakeProblem, make_snapshot: MakeSnapshot
+) -> None:
     problem = make_problem()
     snapshot = make_snapshot(problem, n=40)
     strategy = replace(SBP_BO, size=30, keep_extra="all")  # so that D^t is a choice
@@ -318,13 +403,17 @@ def test_with_range_scaling_units_and_offsets_do_not_matter(
         assert_allclose(mine, theirs, atol=1e-9)
 
 
-def test_with_the_papers_scaling_units_do_matter(make_problem: MakeProblem, make_snapshot: MakeSnapshot) -> None:
+def test_with_the_papers_scaling_units_do_matter(
+    make_problem: MakeProblem, make_snapshot: MakeSnapshot
+) -> None:
     """So the test above could fail."""
     problem = make_problem(ratios=(1.0, 1.0, 1.0))
     snapshot = make_snapshot(problem, n=40)
     strategy = replace(STRATEGIES["sbp-bo"], scaling="paper")
     other = replace(snapshot, F=snapshot.F * np.array([1e3, 1.0, 1e-3]))
-    assert not np.array_equal(step(problem, snapshot, strategy).full, step(problem, other, strategy).full)
+    assert not np.array_equal(
+        step(problem, snapshot, strategy).full, step(problem, other, strategy).full
+    )
 
 
 def test_pending_points_lessen_the_variance_and_nothing_else(
@@ -334,18 +423,27 @@ def test_pending_points_lessen_the_variance_and_nothing_else(
     plain = make_snapshot(problem)
     point = np.full((1, 3), 0.9)
     waiting = replace(plain, pending=(point, point[:0]))
-    without, believed = (fit_models(problem, each, SBP_BO, np.random.default_rng(0)) for each in (plain, waiting))
-    assert believed.reports == without.reports  # hyperparameters and skill come from real data only
+    without, believed = (
+        fit_models(problem, each, SBP_BO, np.random.default_rng(0))
+        for each in (plain, waiting)
+    )
+    assert (
+        believed.reports == without.reports
+    )  # hyperparameters and skill come from real data only
     assert_array_equal(believed.X, without.X)
     assert_array_equal(believed.spread, without.spread)
     X = np.random.default_rng(1).random((20, 3))
     assert_allclose(believed.means(X), without.means(X), rtol=1e-6)
-    before, after = (models.means_and_variances(point)[1] for models in (without, believed))
+    before, after = (
+        models.means_and_variances(point)[1] for models in (without, believed)
+    )
     assert after[0, 0] < 1e-3 * before[0, 0]
     assert_allclose(after[0, 1], before[0, 1])
 
 
-def test_diagnostics_say_what_the_models_are_worth(make_problem: MakeProblem, make_snapshot: MakeSnapshot) -> None:
+def test_diagnostics_say_what_the_models_are_worth(
+    make_problem: MakeProblem, make_snapshot: MakeSnapshot
+) -> None:
     problem = make_problem(ratios=(5.0, 5.0, 1.0))
     snapshot = make_snapshot(problem, n=60)
     diagnostics = step(problem, snapshot, STRATEGIES["sbp-bo"]).diagnostics
@@ -356,13 +454,17 @@ def test_diagnostics_say_what_the_models_are_worth(make_problem: MakeProblem, ma
         assert 0.9 < report.skill <= 1.0
         assert report.calibration is not None
         assert 0.5 < report.calibration <= 1.0
-    assert diagnostics.alpha == pytest.approx(0.5 - 0.5 * np.cos(np.pi))  # 60 of 60 settled
+    assert diagnostics.alpha == pytest.approx(
+        0.5 - 0.5 * np.cos(np.pi)
+    )  # 60 of 60 settled
     assert all(0.0 <= low <= high < 1.0 for low, high in diagnostics.sbp)
     assert diagnostics.population > 3
     assert set(diagnostics.full_sources) == {"selected"}
 
 
-def test_skill_is_that_of_models_left_one_out(make_problem: MakeProblem, make_snapshot: MakeSnapshot) -> None:
+def test_skill_is_that_of_models_left_one_out(
+    make_problem: MakeProblem, make_snapshot: MakeSnapshot
+) -> None:
     problem = make_problem(ratios=(1.0, 1.0))
     snapshot = make_snapshot(problem)
     report = step(problem, snapshot).diagnostics.models[0]
@@ -370,12 +472,18 @@ def test_skill_is_that_of_models_left_one_out(make_problem: MakeProblem, make_sn
     y, left_out = snapshot.F[:, 0], []
     for i in range(len(y)):
         others = np.arange(len(y)) != i
-        model = Kriging(theta0=np.array(report.theta), optimize=False).fit(snapshot.X[others], y[others])
+        model = Kriging(theta0=np.array(report.theta), optimize=False).fit(
+            snapshot.X[others], y[others]
+        )
         left_out.append(model.predict(snapshot.X[i : i + 1])[0])
-    assert report.skill == pytest.approx(1 - np.sum((y - left_out) ** 2) / np.sum((y - y.mean()) ** 2), abs=1e-6)
+    assert report.skill == pytest.approx(
+        1 - np.sum((y - left_out) ** 2) / np.sum((y - y.mean()) ** 2), abs=1e-6
+    )
 
 
-def test_sources_are_used_in_order(make_problem: MakeProblem, make_snapshot: MakeSnapshot) -> None:
+def test_sources_are_used_in_order(
+    make_problem: MakeProblem, make_snapshot: MakeSnapshot
+) -> None:
     """With a population of two, 27 extras must come from further down."""
     problem = make_problem(ratios=(10.0, 1.0))
     snapshot = make_snapshot(problem)
@@ -383,7 +491,10 @@ def test_sources_are_used_in_order(make_problem: MakeProblem, make_snapshot: Mak
     models = fit_models(problem, snapshot, SBP_BO, rng)
     proposal = select(problem, snapshot, SBP_BO, models, rng.random((2, 3)), rng)
     order = ["selected", "population", "offspring", "latin"]
-    for sources in (proposal.diagnostics.full_sources, proposal.diagnostics.cheap_sources[0]):
+    for sources in (
+        proposal.diagnostics.full_sources,
+        proposal.diagnostics.cheap_sources[0],
+    ):
         places = [order.index(source) for source in sources]
         assert all(a <= b for a, b in pairwise(places))
     assert "offspring" in proposal.diagnostics.cheap_sources[0]
@@ -391,7 +502,9 @@ def test_sources_are_used_in_order(make_problem: MakeProblem, make_snapshot: Mak
 
 
 def test_search_goes_below_what_was_seen(
-    make_problem: MakeProblem, make_snapshot: MakeSnapshot, evaluate: Callable[[Floats, int], Floats]
+    make_problem: MakeProblem,
+    make_snapshot: MakeSnapshot,
+    evaluate: Callable[[Floats, int], Floats],
 ) -> None:
     problem = make_problem(ratios=(5.0, 1.0))
     snapshot = make_snapshot(problem, n=40, settled=5)
@@ -405,7 +518,9 @@ def test_search_goes_below_what_was_seen(
 def test_the_unit_of_an_objective_that_is_constant_over_the_complete_samples_does_not_matter(
     unit: float, told_by: str, make_problem: MakeProblem, make_snapshot: MakeSnapshot
 ) -> None:
-    """A plateau: only the cheap-only samples, or only the stream, show that the objective varies."""
+    """A plateau: only the cheap-only samples, or only the stream, show that the
+    objective varies.
+    """
     problem = make_problem(ratios=(4.0, 1.0))
     snapshot = make_snapshot(problem, n=40)
     extra, stream = snapshot.extra[0], snapshot.frozen[0]
@@ -416,25 +531,44 @@ def test_the_unit_of_an_objective_that_is_constant_over_the_complete_samples_doe
         F = snapshot.F.copy()
         F[:, 0] = 2.0 * scale
         if told_by == "stream":
-            return replace(snapshot, F=F, extra=(), extra_steps=(), frozen=(Data(stream.X, scale * stream.y), None))
-        return replace(snapshot, F=F, extra=(Data(extra.X, scale * extra.y), snapshot.extra[1]), frozen=())
+            return replace(
+                snapshot,
+                F=F,
+                extra=(),
+                extra_steps=(),
+                frozen=(Data(stream.X, scale * stream.y), None),
+            )
+        return replace(
+            snapshot,
+            F=F,
+            extra=(Data(extra.X, scale * extra.y), snapshot.extra[1]),
+            frozen=(),
+        )
 
     strategy = replace(STRATEGIES["sbp-bo"], keep_extra="all")
     assert_allclose(
-        step(problem, measured_in(1.0), strategy).full, step(problem, measured_in(unit), strategy).full, atol=1e-9
+        step(problem, measured_in(1.0), strategy).full,
+        step(problem, measured_in(unit), strategy).full,
+        atol=1e-9,
     )
 
 
 def test_with_the_papers_scaling_the_vectors_are_adapted_by_the_range_of_the_training_set(
-    make_problem: MakeProblem, make_snapshot: MakeSnapshot, monkeypatch: pytest.MonkeyPatch
+    make_problem: MakeProblem,
+    make_snapshot: MakeSnapshot,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     problem = make_problem(ratios=(1.0, 1.0, 1.0))
     strategy = replace(STRATEGIES["sbp-bo"], scaling="paper", w_max=1)
-    models = fit_models(problem, make_snapshot(problem, n=40), strategy, np.random.default_rng(0))
+    models = fit_models(
+        problem, make_snapshot(problem, n=40), strategy, np.random.default_rng(0)
+    )
     seen: list[Floats] = []
     real = importlib.import_module("app.optimizer.search.rvea").evolve
 
-    def spy(variables: Any, means: Any, X: Floats, V0: Floats, V: Floats, *rest: Any) -> Any:
+    def spy(
+        variables: Any, means: Any, X: Floats, V0: Floats, V: Floats, *rest: Any
+    ) -> Any:
         seen.append(V)
         return real(variables, means, X, V0, V, *rest)
 
@@ -442,11 +576,17 @@ def test_with_the_papers_scaling_the_vectors_are_adapted_by_the_range_of_the_tra
     search(problem, strategy, models, np.random.default_rng(0))
     V0 = reference_vectors(3, "small")
     wanted = V0 * (models.F.max(axis=0) - models.F.min(axis=0))
-    assert_allclose(seen[0], wanted / np.linalg.norm(wanted, axis=1, keepdims=True), atol=1e-12)
+    assert_allclose(
+        seen[0], wanted / np.linalg.norm(wanted, axis=1, keepdims=True), atol=1e-12
+    )
 
 
-def test_a_basin_that_only_the_stream_found_is_searched(make_problem: MakeProblem) -> None:
-    """The complete samples lie on a plateau of the first objective; its stream told of a basin in the middle."""
+def test_a_basin_that_only_the_stream_found_is_searched(
+    make_problem: MakeProblem,
+) -> None:
+    """The complete samples lie on a plateau of the first objective; its stream told of
+    a basin in the middle.
+    """
     problem, centre = make_problem(2, (5.0, 1.0)), np.array([0.53, 0.47])
 
     def basin(X: Floats) -> Floats:
@@ -455,9 +595,23 @@ def test_a_basin_that_only_the_stream_found_is_searched(make_problem: MakeProble
 
     X = initial_design(problem, 21, np.random.default_rng(0))
     X = X[basin(X) == 2.0]
-    streamed = np.vstack([X, centre + 0.1 * np.random.default_rng(4).standard_normal((60, 2)).clip(-3.0, 3.0)])
+    streamed = np.vstack(
+        [
+            X,
+            centre
+            + 0.1 * np.random.default_rng(4).standard_normal((60, 2)).clip(-3.0, 3.0),
+        ]
+    )
     stream = Data(streamed, basin(streamed))
-    snapshot = Snapshot(1, len(X), 60, 3, X, np.column_stack([basin(X), X.sum(axis=1)]), frozen=(stream, None))
+    snapshot = Snapshot(
+        1,
+        len(X),
+        60,
+        3,
+        X,
+        np.column_stack([basin(X), X.sum(axis=1)]),
+        frozen=(stream, None),
+    )
     for seed in range(3):
         found = basin(step(problem, snapshot, STRATEGIES["sbp-bo"], seed).cheap[0])
         assert np.sort(found)[4] < 1.5  # five of twelve

@@ -15,10 +15,16 @@ from counterpoise.wire.codes import StepKind
         (StepKind.CLOSING, NO_OBJECTIVE, 300, [7, 3, 0, 300]),
     ],
 )
-def test_a_step_is_seeded_by_its_identity(kind: StepKind, objective: int, number: int, seed: list[int]) -> None:
+def test_a_step_is_seeded_by_its_identity(
+    kind: StepKind, objective: int, number: int, seed: list[int]
+) -> None:
     assert step_seed(7, kind, objective, number) == seed
 
 
 def test_steps_draw_different_numbers() -> None:
-    draws = {generator(7, StepKind.STREAM, objective, number).random() for objective in (0, 1) for number in (1, 2)}
+    draws = {
+        generator(7, StepKind.STREAM, objective, number).random()
+        for objective in (0, 1)
+        for number in (1, 2)
+    }
     assert len(draws) == 4

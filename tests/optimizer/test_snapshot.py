@@ -20,7 +20,9 @@ def snapshot(**changes: object) -> Snapshot:
 def test_what_is_left_out_is_empty_for_every_objective() -> None:
     empty = snapshot()
     assert [len(data) for data in (*empty.partial, *empty.extra)] == [0] * 6
-    assert [points.shape for points in (*empty.pending, *empty.taken, *empty.infeasible)] == [(0, 4)] * 9
+    assert [
+        points.shape for points in (*empty.pending, *empty.taken, *empty.infeasible)
+    ] == [(0, 4)] * 9
     assert empty.frozen == empty.theta == empty.frozen_theta == (None, None, None)
 
 
@@ -37,12 +39,23 @@ def test_what_is_left_out_is_empty_for_every_objective() -> None:
         ({"pending": (np.zeros((1, 4)),)}, "pending has 1 entries for 3"),
         ({"pending": (np.zeros((1, 3)),) * 3}, "every point needs 4 coordinates"),
         ({"taken": (np.zeros(4),) * 3}, "every point needs 4 coordinates"),
-        ({"frozen": (None, Data(np.zeros((1, 5)), np.zeros(1)), None)}, "every point needs 4 coordinates"),
+        (
+            {"frozen": (None, Data(np.zeros((1, 5)), np.zeros(1)), None)},
+            "every point needs 4 coordinates",
+        ),
         ({"theta": (np.ones(3), None, None)}, "need 4 numbers"),
-        ({"extra": (Data(np.zeros((1, 4)), np.zeros(1)),) * 3, "extra_steps": (np.zeros(2),) * 3}, "extra_steps"),
+        (
+            {
+                "extra": (Data(np.zeros((1, 4)), np.zeros(1)),) * 3,
+                "extra_steps": (np.zeros(2),) * 3,
+            },
+            "extra_steps",
+        ),
     ],
 )
-def test_a_snapshot_that_does_not_fit_together_is_refused(changes: dict[str, object], message: str) -> None:
+def test_a_snapshot_that_does_not_fit_together_is_refused(
+    changes: dict[str, object], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         snapshot(**changes)
 

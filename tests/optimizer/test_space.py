@@ -41,8 +41,12 @@ NARROW = [
 
 
 @pytest.mark.parametrize("variable", NARROW, ids=lambda variable: variable.name)
-def test_in_a_narrow_range_the_same_number_is_the_same_point(variable: Variable) -> None:
-    """Else a point could be proposed again under another code: points 1e-6 apart in the cube count as new."""
+def test_in_a_narrow_range_the_same_number_is_the_same_point(
+    variable: Variable,
+) -> None:
+    """Else a point could be proposed again under another code: points 1e-6 apart in the
+    cube count as new.
+    """
     assert variable.coarse
     U = snap((variable,), np.random.default_rng(0).random((2000, 1)))
     X = decode((variable,), U)
@@ -53,10 +57,17 @@ def test_in_a_narrow_range_the_same_number_is_the_same_point(variable: Variable)
 
 @pytest.mark.parametrize(
     "variable",
-    [FLOAT, LOG, Variable("near", 1e9, 1e9 + 0.5), Variable("wide", 1e-300, 1e300, scale="log")],
+    [
+        FLOAT,
+        LOG,
+        Variable("near", 1e9, 1e9 + 0.5),
+        Variable("wide", 1e-300, 1e300, scale="log"),
+    ],
     ids=lambda variable: variable.name,
 )
-def test_in_a_range_with_numbers_enough_every_point_is_its_own(variable: Variable) -> None:
+def test_in_a_range_with_numbers_enough_every_point_is_its_own(
+    variable: Variable,
+) -> None:
     assert not variable.coarse
     U = np.arange(1000)[:, None] * 1.1e-6 + np.array([[0.0], [0.5], [0.9988]]).T
     for column in U.T:
@@ -65,10 +76,18 @@ def test_in_a_range_with_numbers_enough_every_point_is_its_own(variable: Variabl
 
 
 @pytest.mark.parametrize(
-    "variable", [INT, LOG_INT, Variable("big", -(10**9), 10**9, "int"), Variable("two", 0, 1, "int")]
+    "variable",
+    [
+        INT,
+        LOG_INT,
+        Variable("big", -(10**9), 10**9, "int"),
+        Variable("two", 0, 1, "int"),
+    ],
 )
 @given(u=st.floats(0.0, 1.0))
-def test_an_integers_code_survives_the_way_to_the_user_and_back(variable: Variable, u: float) -> None:
+def test_an_integers_code_survives_the_way_to_the_user_and_back(
+    variable: Variable, u: float
+) -> None:
     U = snap((variable,), np.array([[u]]))
     X = decode((variable,), U)
     assert X[0, 0] == round(X[0, 0])
@@ -78,7 +97,9 @@ def test_an_integers_code_survives_the_way_to_the_user_and_back(variable: Variab
 
 
 @given(st.floats(-2.0, 6.0), st.floats(1e-3, 10.0))
-def test_floats_survive_the_way_there_and_back_within_bounds(x: float, y: float) -> None:
+def test_floats_survive_the_way_there_and_back_within_bounds(
+    x: float, y: float
+) -> None:
     back = decode((FLOAT, LOG), encode((FLOAT, LOG), np.array([[x, y]])))
     assert_allclose(back, [[x, y]], rtol=1e-12, atol=1e-12)
     assert FLOAT.low <= back[0, 0] <= FLOAT.high

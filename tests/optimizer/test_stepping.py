@@ -40,7 +40,9 @@ def streams(*triples: tuple[int, int, int]) -> tuple[Stream, ...]:
         ((9, 600, 0), Nothing()),  # the ratio went down meanwhile
     ],
 )
-def test_when_the_next_generation_of_a_stream_is_due(first: tuple[int, int, int], expected: Decision) -> None:
+def test_when_the_next_generation_of_a_stream_is_due(
+    first: tuple[int, int, int], expected: Decision
+) -> None:
     assert due(replace(INITIAL, streams=streams(first, (0, 109, 109)))) == expected
 
 
@@ -56,12 +58,18 @@ def test_an_objective_that_does_not_count_as_cheap_has_no_stream() -> None:
 
 
 def test_a_ratio_that_is_measured_late_opens_its_stream_late() -> None:
-    unknown = replace(INITIAL, ratios=(1.0, 1.0, 1.0), cheap=(), streams=streams((0, 109, 0)))
-    assert due(unknown) == Nothing()
-    assert due(replace(unknown, ratios=(2.9, 1.0, 1.0), cheap=(0,))) == Generation(0, 1, 50)  # floor(2.9) n = 218
-    assert due(replace(unknown, ratios=(2.9, 1.0, 1.0), cheap=(0,), streams=streams((2, 209, 0)))) == Generation(
-        0, 3, 9
+    unknown = replace(
+        INITIAL, ratios=(1.0, 1.0, 1.0), cheap=(), streams=streams((0, 109, 0))
     )
+    assert due(unknown) == Nothing()
+    assert due(replace(unknown, ratios=(2.9, 1.0, 1.0), cheap=(0,))) == Generation(
+        0, 1, 50
+    )  # floor(2.9) n = 218
+    assert due(
+        replace(
+            unknown, ratios=(2.9, 1.0, 1.0), cheap=(0,), streams=streams((2, 209, 0))
+        )
+    ) == Generation(0, 3, 9)
 
 
 def test_a_small_design_is_waited_for_by_half() -> None:
@@ -71,7 +79,9 @@ def test_a_small_design_is_waited_for_by_half() -> None:
 
 
 def test_search_begins_when_the_design_is_settled_whatever_the_streams_do() -> None:
-    settled = replace(INITIAL, unsettled_full=0, streams=streams((1, 159, 50), (1, 159, 0)))
+    settled = replace(
+        INITIAL, unsettled_full=0, streams=streams((1, 159, 50), (1, 159, 0))
+    )
     assert due(settled) == Step(1, 3)
     assert due(replace(settled, unsettled_full=1, streams=())) == Nothing()
 
@@ -87,8 +97,14 @@ def test_search_begins_when_the_design_is_settled_whatever_the_streams_do() -> N
         ({"planned": 301}, Finish()),
         ({"planned": 300, "phase": Phase.FINISHED}, Nothing()),
         ({"planned": 300, "budget": 310}, Step(2, 3)),  # extended
-        ({"step": 10**12, "planned": 10**15, "budget": 10**16, "batch": 10**18}, Step(10**12 + 1, 9 * 10**15)),
-        ({"unsettled_full": 3, "streams": streams((1, 159, 0))}, Nothing()),  # streams end with the initial phase
+        (
+            {"step": 10**12, "planned": 10**15, "budget": 10**16, "batch": 10**18},
+            Step(10**12 + 1, 9 * 10**15),
+        ),
+        (
+            {"unsettled_full": 3, "streams": streams((1, 159, 0))},
+            Nothing(),
+        ),  # streams end with the initial phase
     ],
 )
 def test_when_the_next_step_is_due(changes: dict[str, Any], expected: Decision) -> None:
@@ -101,7 +117,14 @@ def test_a_budget_that_the_design_uses_up_ends_the_study_without_search() -> Non
 
 def test_huge_counts_do_not_overflow() -> None:
     n, r = 2**62, float(2**60)
-    progress = replace(INITIAL, n=n, ratios=(r, 1.0, 1.0), cheap=(0,), lam=2**100, streams=streams((1, n, 0)))
+    progress = replace(
+        INITIAL,
+        n=n,
+        ratios=(r, 1.0, 1.0),
+        cheap=(0,),
+        lam=2**100,
+        streams=streams((1, n, 0)),
+    )
     assert due(progress) == Generation(0, 2, 2**100)
     assert due(replace(progress, lam=2**130)) == Generation(0, 2, 2**122 - 2**62)
 
@@ -113,25 +136,42 @@ def test_what_a_decision_makes_pointless() -> None:
     assert not supersedes(Nothing())
 
 
-@given(n=st.integers(1, 200), budget=st.integers(1, 300), batch=st.integers(1, 7), r=st.integers(1, 9))
-def test_a_study_driven_by_the_rule_spends_exactly_its_budget(n: int, budget: int, batch: int, r: int) -> None:
-    """Everything is settled at once; each decision is applied and the rule is asked again until nothing is due."""
+@given(
+    n=st.integers(1, 200),
+    budget=st.integers(1, 300),
+    batch=st.integers(1, 7),
+    r=st.integers(1, 9),
+)
+def test_a_study_driven_by_the_rule_spends_exactly_its_budget(
+    n: int, budget: int, batch: int, r: int
+) -> None:
+    """Everything is settled at once; each decision is applied and the rule is asked
+    again until nothing is due.
+    """
     n = min(n, budget)
     cheap = (0,) if r > 1 else ()
     streams = tuple(Stream(j, 0, n, 0) for j in cheap)
-    p = Progress(Phase.INITIAL, n, budget, n, n, 0, batch, (float(r), 1.0), cheap, streams)
+    p = Progress(
+        Phase.INITIAL, n, budget, n, n, 0, batch, (float(r), 1.0), cheap, streams
+    )
     seen: list[Decision] = []
     while (decision := due(p)) != Nothing() or p.phase == Phase.INITIAL:
         seen.append(decision)
         match decision:
             case Generation(_, number, size):
-                p = replace(p, streams=(Stream(0, number, p.streams[0].planned + size, 0),))
+                p = replace(
+                    p, streams=(Stream(0, number, p.streams[0].planned + size, 0),)
+                )
             case Step(number, size):
-                p = replace(p, phase=Phase.SEARCH, step=number, planned=p.planned + size)
+                p = replace(
+                    p, phase=Phase.SEARCH, step=number, planned=p.planned + size
+                )
             case Finish():
                 p = replace(p, phase=Phase.FINISHED)
             case Nothing():
-                p = replace(p, unsettled_full=0)  # the streams are through, and now the expensive objective is too
+                p = replace(
+                    p, unsettled_full=0
+                )  # the streams are through, and now the expensive objective is too
     assert p.planned == budget
     assert p.phase == Phase.FINISHED
     assert all(stream.planned == n * r for stream in p.streams)

@@ -41,7 +41,9 @@ def test_crowding_distance_is_pymoos(seed: int, n: int, m: int) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 60), st.integers(2, 4))
-def test_order_of_quality_is_front_by_front_then_by_crowding(seed: int, n: int, m: int) -> None:
+def test_order_of_quality_is_front_by_front_then_by_crowding(
+    seed: int, n: int, m: int
+) -> None:
     F = RNG(seed).random((n, m))
     order = by_quality(F)
     start = 0
@@ -76,11 +78,19 @@ def test_permuting_rows_permutes_the_order_of_quality(seed: int) -> None:
     F, order = rng.random((30, 2)), rng.permutation(30)
     rank = {row: place for place, row in enumerate(order[by_quality(F[order])])}
     mine = {row: place for place, row in enumerate(by_quality(F))}
-    extremes = {row for front in NonDominatedSorting().do(F) for row in front[np.isinf(crowding_distance(F[front]))]}
-    assert all(rank[row] == mine[row] for row in range(30) if row not in extremes)  # the extremes are equally lonely
+    extremes = {
+        row
+        for front in NonDominatedSorting().do(F)
+        for row in front[np.isinf(crowding_distance(F[front]))]
+    }
+    assert all(
+        rank[row] == mine[row] for row in range(30) if row not in extremes
+    )  # the extremes are equally lonely
 
 
-def archive(keep_extra: KeepExtra = "last", size: int = 100, **changes: object) -> Archive:
+def archive(
+    keep_extra: KeepExtra = "last", size: int = 100, **changes: object
+) -> Archive:
     fields: dict[str, object] = {
         "step": 3,
         "settled": 4,
@@ -116,7 +126,11 @@ def test_all_extras_can_be_kept_the_newest_first() -> None:
     assert {0.5, 0.6, 0.7} <= set(kept)
     X = RNG(1).random((MOST_EXTRA + 50, 2))
     steps = np.arange(MOST_EXTRA + 50) // 10
-    many = archive("all", extra=(Data(X, X[:, 0]), Data(X[:0], X[:0, 0])), extra_steps=(steps, steps[:0]))
+    many = archive(
+        "all",
+        extra=(Data(X, X[:, 0]), Data(X[:0], X[:0, 0])),
+        extra_steps=(steps, steps[:0]),
+    )
     kept = as_dict(two_members(many, 0, RNG(0)).model)
     assert set(X[50:, 0]) <= set(kept)
     assert not set(X[:50, 0]) & set(kept)
@@ -150,14 +164,26 @@ def test_repeated_points_are_merged_into_their_mean() -> None:
 
 def test_too_many_incomplete_samples_are_thinned() -> None:
     X = RNG(2).random((500, 2))
-    model = two_members(archive(size=30, partial=(Data(X, X[:, 0]),) * 2), 1, RNG(0)).model
+    model = two_members(
+        archive(size=30, partial=(Data(X, X[:, 0]),) * 2), 1, RNG(0)
+    ).model
     assert len(model) == 2 + 30
 
 
 @pytest.mark.parametrize("choose", [random_subset, clustered_subset])
 def test_single_models_choose_from_all_data_of_their_objective(choose: object) -> None:
     everything = choose(archive(), 0, RNG(0))  # type: ignore[operator]
-    assert as_dict(everything.model) == {0.1: 1, 0.2: 2, 0.3: 3, 0.4: 4, 0.5: 5, 0.6: 6, 0.7: 7, 0.8: 8, 0.9: 9}
+    assert as_dict(everything.model) == {
+        0.1: 1,
+        0.2: 2,
+        0.3: 3,
+        0.4: 4,
+        0.5: 5,
+        0.6: 6,
+        0.7: 7,
+        0.8: 8,
+        0.9: 9,
+    }
     assert everything.frozen is None
     few = choose(archive(size=4), 0, RNG(0))  # type: ignore[operator]
     assert len(few.model) <= 4
@@ -165,7 +191,10 @@ def test_single_models_choose_from_all_data_of_their_objective(choose: object) -
 
 
 def test_random_subsets_differ_from_one_generator_to_another() -> None:
-    seen = {tuple(random_subset(archive(size=4), 0, RNG(seed)).model.y) for seed in range(20)}
+    seen = {
+        tuple(random_subset(archive(size=4), 0, RNG(seed)).model.y)
+        for seed in range(20)
+    }
     assert len(seen) > 10
     assert all(len(y) == 4 for y in seen)
 
@@ -173,8 +202,13 @@ def test_random_subsets_differ_from_one_generator_to_another() -> None:
 def test_one_point_is_taken_from_each_cluster() -> None:
     centres = np.array([[0.1, 0.1], [0.9, 0.1], [0.5, 0.9]])
     X = (centres[:, None, :] + 0.01 * RNG(3).standard_normal((3, 20, 2))).reshape(-1, 2)
-    shares = [np.bincount(cluster_medoids(X, 3, RNG(seed)) // 20, minlength=3) for seed in range(20)]
-    assert sum((share == 1).all() for share in shares) >= 5  # where the three random starts fell into three clusters
+    shares = [
+        np.bincount(cluster_medoids(X, 3, RNG(seed)) // 20, minlength=3)
+        for seed in range(20)
+    ]
+    assert (
+        sum((share == 1).all() for share in shares) >= 5
+    )  # where the three random starts fell into three clusters
     assert all(share.sum() <= 3 for share in shares)
     medoid = cluster_medoids(X[:20], 1, RNG(0))[0]
     assert medoid == np.linalg.norm(X[:20] - X[:20].mean(axis=0), axis=1).argmin()

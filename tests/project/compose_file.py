@@ -1,4 +1,6 @@
-"""docker-compose.yml and Dockerfile, read the way Docker reads them, as far as they are used here."""
+"""docker-compose.yml and Dockerfile, read the way Docker reads them, as far as they are
+used here.
+"""
 
 import json
 import re
@@ -12,29 +14,43 @@ COMPOSE = ROOT / "docker-compose.yml"
 
 
 def compose(**variables: str) -> dict[str, Any]:
-    """The file with these variables for ${NAME:-default}, and the defaults of all others."""
+    """The file with these variables for ${NAME:-default}, and the defaults of all
+    others.
+    """
 
     def value(match: re.Match[str]) -> str:
         return variables.get(match[1], match[2])
 
-    found: dict[str, Any] = yaml.safe_load(re.sub(r"\$\{(\w+):-([^}]*)\}", value, COMPOSE.read_text()))
+    found: dict[str, Any] = yaml.safe_load(
+        re.sub(r"\$\{(\w+):-([^}]*)\}", value, COMPOSE.read_text())
+    )
     return found
 
 
 def ours(**variables: str) -> dict[str, dict[str, Any]]:
     """The services that run our image."""
     services: dict[str, dict[str, Any]] = compose(**variables)["services"]
-    return {name: service for name, service in services.items() if service["image"] == "counterpoise:local"}
+    return {
+        name: service
+        for name, service in services.items()
+        if service["image"] == "counterpoise:local"
+    }
 
 
 def pools() -> dict[str, dict[str, Any]]:
     """The services that evaluate, by name."""
-    return {name: service for name, service in ours().items() if service["command"][0] == "worker"}
+    return {
+        name: service
+        for name, service in ours().items()
+        if service["command"][0] == "worker"
+    }
 
 
 def dockerfile() -> list[tuple[str, str]]:
     """Instructions and their arguments, continued lines joined and comments left out."""
-    text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.M).replace("\\\n", " ")
+    text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.M).replace(
+        "\\\n", " "
+    )
     pairs = [line.split(maxsplit=1) for line in text.splitlines() if line.strip()]
     return [(word, " ".join(rest.split())) for word, rest in pairs]
 

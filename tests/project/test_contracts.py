@@ -14,10 +14,13 @@ from importlinter.contracts.layers import LayersContract
 ROOT = Path(__file__).parents[2]
 configuration.configure()
 OPTIONS = read_user_options(str(ROOT / "pyproject.toml"))
-CONTRACTS: dict[str, dict[str, Any]] = {contract["name"]: contract for contract in OPTIONS.contracts_options}
+CONTRACTS: dict[str, dict[str, Any]] = {
+    contract["name"]: contract for contract in OPTIONS.contracts_options
+}
 TYPES = {"forbidden": ForbiddenContract, "layers": LayersContract}
 
-# An import that is not allowed, and how the name of the contract begins that forbids it.
+# An import that is not allowed, and how the name of the contract begins that forbids
+# it.
 BREACHES = [
     ("app.store.work.workers", "app.service", "Inside app"),
     ("app.errors", "app.settings", "Inside app"),
@@ -43,7 +46,9 @@ def imports() -> grimp.ImportGraph:
 
 def is_kept(contract: str, imports: grimp.ImportGraph) -> bool:
     options = CONTRACTS[contract]
-    checker = TYPES[options["type"]](name=contract, session_options=OPTIONS.session_options, contract_options=options)
+    checker = TYPES[options["type"]](
+        name=contract, session_options=OPTIONS.session_options, contract_options=options
+    )
     return checker.check(deepcopy(imports), verbose=False).kept
 
 
@@ -53,7 +58,9 @@ def test_a_contract_holds(contract: str, imports: grimp.ImportGraph) -> None:
 
 
 @pytest.mark.parametrize(("importer", "imported", "beginning"), BREACHES)
-def test_a_breach_is_noticed(importer: str, imported: str, beginning: str, imports: grimp.ImportGraph) -> None:
+def test_a_breach_is_noticed(
+    importer: str, imported: str, beginning: str, imports: grimp.ImportGraph
+) -> None:
     (contract,) = [name for name in CONTRACTS if name.startswith(beginning)]
     assert importer in imports.modules
     broken = deepcopy(imports)

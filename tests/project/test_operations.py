@@ -1,4 +1,6 @@
-"""What docs/operations.md tells an operator to do, done: its commands are run as they are printed."""
+"""What docs/operations.md tells an operator to do, done: its commands are run as they
+are printed.
+"""
 
 import inspect
 import os
@@ -26,7 +28,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
 MANY_JOBS: dict[str, Any] = {
     "initial_samples": 60,
     "budget": 60,
-    "objectives": [{"name": name, "evaluation_time_s": 1.0} for name in ("mass", "crash")],
+    "objectives": [
+        {"name": name, "evaluation_time_s": 1.0} for name in ("mass", "crash")
+    ],
 }
 
 
@@ -37,7 +41,9 @@ def printed(words: str) -> str:
 
 
 def shell(line: str, cwd: Path, **environment: str) -> None:
-    subprocess.run(["sh", "-c", line], cwd=cwd, env={**os.environ, **environment}, check=True)
+    subprocess.run(
+        ["sh", "-c", line], cwd=cwd, env={**os.environ, **environment}, check=True
+    )
 
 
 class SQLiteFile:
@@ -62,19 +68,33 @@ class PostgreSQLServer:
         self.path = f"{server.server.bin_path}:{os.environ['PATH']}"
 
     def back_up(self) -> None:
-        shell(printed("pg_dump"), self.folder, PATH=self.path, COUNTERPOISE_DATABASE_URL=self.url)
+        shell(
+            printed("pg_dump"),
+            self.folder,
+            PATH=self.path,
+            COUNTERPOISE_DATABASE_URL=self.url,
+        )
 
     def restore(self) -> str:
         url = self.server.create()
-        shell(printed("pg_restore"), self.folder, PATH=self.path, NEW_DATABASE_URL=url.replace("+psycopg", ""))
+        shell(
+            printed("pg_restore"),
+            self.folder,
+            PATH=self.path,
+            NEW_DATABASE_URL=url.replace("+psycopg", ""),
+        )
         return url
 
 
 @pytest.fixture
-def kept(backend: str, database_url: str, request: pytest.FixtureRequest, tmp_path: Path) -> object:
+def kept(
+    backend: str, database_url: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> object:
     if backend == "sqlite":
         return SQLiteFile(tmp_path)
-    return PostgreSQLServer(tmp_path, database_url, request.getfixturevalue("postgresql"))
+    return PostgreSQLServer(
+        tmp_path, database_url, request.getfixturevalue("postgresql")
+    )
 
 
 @contextmanager
@@ -117,8 +137,11 @@ def test_a_backup_made_while_everything_runs_is_a_study_that_goes_on(
     try:
         restored = Lab(again, **MANY_JOBS)
         restored.check_counters()
-        # One moment: nothing is missing that was told before it, and nothing is there without what came before.
-        there = [row["job_id"] for row in restored.rows(attempts) if row["outcome"] == "done"]
+        # One moment: nothing is missing that was told before it, and nothing is there
+        # without what came before.
+        there = [
+            row["job_id"] for row in restored.rows(attempts) if row["outcome"] == "done"
+        ]
         assert there == [told.job, *answered[: len(there) - 1]]
         assert len(there) > before
         assert restored.tell(running).status == 200
@@ -137,7 +160,9 @@ def nginx(directive: str) -> int:
 
 
 def test_the_proxies_let_an_ask_wait_and_a_body_pass() -> None:
-    (longest,) = [rule.le for rule in Ask.model_fields["wait_s"].metadata if hasattr(rule, "le")]
+    (longest,) = [
+        rule.le for rule in Ask.model_fields["wait_s"].metadata if hasattr(rule, "le")
+    ]
     largest = Settings.model_fields["max_body_bytes"].default
     assert nginx("proxy_read_timeout") > longest
     assert nginx("client_max_body_size") * 2**20 == largest

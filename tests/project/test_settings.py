@@ -30,14 +30,21 @@ def test_environment_then_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COUNTERPOISE_WORKER_TOKENS", "a" * 20 + ", " + "b" * 20)
     assert load_settings(port=None).port == 9000
     assert load_settings(port=9001).port == 9001
-    assert [token.get_secret_value() for token in load_settings().worker_tokens] == ["a" * 20, "b" * 20]
+    assert [token.get_secret_value() for token in load_settings().worker_tokens] == [
+        "a" * 20,
+        "b" * 20,
+    ]
 
 
 @pytest.mark.parametrize("role", ["worker", "read", "admin"])
-def test_a_token_that_everybody_knows_is_noticed(monkeypatch: pytest.MonkeyPatch, role: str) -> None:
+def test_a_token_that_everybody_knows_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, role: str
+) -> None:
     monkeypatch.setenv(f"COUNTERPOISE_{role.upper()}_TOKENS", "a" * 20)
     assert not load_settings().has_public_tokens
-    monkeypatch.setenv(f"COUNTERPOISE_{role.upper()}_TOKENS", "a" * 20 + ",demo-token-of-everybody")
+    monkeypatch.setenv(
+        f"COUNTERPOISE_{role.upper()}_TOKENS", "a" * 20 + ",demo-token-of-everybody"
+    )
     assert load_settings().has_public_tokens
 
 
@@ -49,17 +56,33 @@ def test_settings_are_frozen() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
-        ("PORT", "abc", "COUNTERPOISE_PORT = 'abc' is not usable: Input should be a valid integer"),
+        (
+            "PORT",
+            "abc",
+            "COUNTERPOISE_PORT = 'abc' is not usable: Input should be a valid integer",
+        ),
         ("PORT", "70000", "less than or equal to 65535"),
-        ("LEASE_S", "0", "COUNTERPOISE_LEASE_S = '0' is not usable: Input should be greater than 0"),
+        (
+            "LEASE_S",
+            "0",
+            "COUNTERPOISE_LEASE_S = '0' is not usable: Input should be greater than 0",
+        ),
         ("LEASE_S", "inf", "COUNTERPOISE_LEASE_S"),
         ("HEARTBEAT_S", "nan", "COUNTERPOISE_HEARTBEAT_S"),
         ("HEARTBEAT_S", "50", "must be at most half of COUNTERPOISE_LEASE_S"),
         ("LOG_FORMAT", "xml", "Input should be 'auto', 'json' or 'pretty'"),
-        ("DATABASE_URL", "mysql://root:hunter2@db/x", "it must be sqlite:///FILE or postgresql://"),
+        (
+            "DATABASE_URL",
+            "mysql://root:hunter2@db/x",
+            "it must be sqlite:///FILE or postgresql://",
+        ),
         ("DATABASE_URL", "sqlite:///:memory:", "it must be sqlite:///FILE"),
         ("DATABASE_URL", "sqlite:///x.db?mode=memory", "it must be sqlite:///FILE"),
-        ("DATABASE_URL", "postgresql://me@db/x?password=hunter2", "the password goes before the host"),
+        (
+            "DATABASE_URL",
+            "postgresql://me@db/x?password=hunter2",
+            "the password goes before the host",
+        ),
         ("DATABASE_URL", "postgresql://me:p@hunter2@db/x", "written as %40"),
         ("DATABASE_URL", "postgresql://me@db:abc/x", "the port is not a number"),
         ("ADMIN_TOKENS", "hunter2", "a token needs at least 16 characters"),
@@ -85,7 +108,13 @@ def test_postgresql_is_always_reached_through_psycopg_3(scheme: str) -> None:
 
 @pytest.mark.parametrize(
     ("host", "loopback"),
-    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("example.org", False)],  # noqa: S104
+    [
+        ("127.0.0.1", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),  # noqa: S104
+        ("example.org", False),
+    ],
 )
 def test_what_counts_as_loopback(host: str, loopback: bool) -> None:
     assert load_settings(host=host).on_loopback is loopback
@@ -94,15 +123,26 @@ def test_what_counts_as_loopback(host: str, loopback: bool) -> None:
 def test_every_setting_is_documented_with_its_default() -> None:
     documented = {
         match[1]: match[2]
-        for match in re.finditer(r"^\| `(COUNTERPOISE_\w+)` \| `?([^|`]*)`? \|", OPERATIONS.read_text(), re.M)
+        for match in re.finditer(
+            r"^\| `(COUNTERPOISE_\w+)` \| `?([^|`]*)`? \|", OPERATIONS.read_text(), re.M
+        )
     }
-    declared = {PREFIX + name.upper(): field.default for name, field in Settings.model_fields.items()}
+    declared = {
+        PREFIX + name.upper(): field.default
+        for name, field in Settings.model_fields.items()
+    }
     assert set(documented) == set(declared)
     for name, default in declared.items():
         assert documented[name].strip() == (
-            "none" if default == () else f"{default:g}" if isinstance(default, float) else str(default)
+            "none"
+            if default == ()
+            else f"{default:g}"
+            if isinstance(default, float)
+            else str(default)
         ), name
 
 
 def test_a_password_is_not_shown_by_accident() -> None:
-    assert "hunter2" not in repr(load_settings(database_url="postgresql://me:hunter2@db/x"))
+    assert "hunter2" not in repr(
+        load_settings(database_url="postgresql://me:hunter2@db/x")
+    )

@@ -1,4 +1,6 @@
-"""The wheel, installed without extras in a clean environment, beside a user's own `app` and `workers`."""
+"""The wheel, installed without extras in a clean environment, beside a user's own `app`
+and `workers`.
+"""
 
 import json
 import re
@@ -36,10 +38,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of commands of an environment that holds the wheel and what it needs, at the locked versions."""
+    """The folder of commands of an environment that holds the wheel and what it needs,
+    at the locked versions.
+    """
     folder = tmp_path_factory.mktemp("clean")
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
-    pins = re.findall(r"^[a-z0-9.-]+==[^\\\n]+", (ROOT / "locks" / "runtime.txt").read_text(), re.M)
+    pins = re.findall(
+        r"^[a-z0-9.-]+==[^\\\n]+", (ROOT / "locks" / "runtime.txt").read_text(), re.M
+    )
     (folder / "pins.txt").write_text("\n".join(pins))
     install: list[str | Path] = [
         folder / "venv/bin/python",
@@ -59,7 +65,9 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def users_folder(tmp_path: Path) -> Path:
     for name in ("app", "workers"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text(f"raise SystemExit('imported the user\\'s own {name}')")
+        (tmp_path / name / "__init__.py").write_text(
+            f"raise SystemExit('imported the user\\'s own {name}')"
+        )
     return tmp_path
 
 
@@ -67,20 +75,30 @@ def run(command: Sequence[Path | str], cwd: Path) -> subprocess.CompletedProcess
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
-def test_the_wheel_holds_what_a_server_needs_and_nothing_of_the_checkout(wheel: Path) -> None:
+def test_the_wheel_holds_what_a_server_needs_and_nothing_of_the_checkout(
+    wheel: Path,
+) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "app/store/migrations/env.py" in names
     assert "app/store/migrations/versions/0001_first_tables.py" in names
     tops = {name.split("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"counterpoise", "app", "workers"}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {
+        "counterpoise",
+        "app",
+        "workers",
+    }
 
 
-def test_without_extras_there_is_no_numerical_stack(installed: Path, tmp_path: Path) -> None:
+def test_without_extras_there_is_no_numerical_stack(
+    installed: Path, tmp_path: Path
+) -> None:
     code = "import importlib.util as u; print([m for m in ('numpy','scipy','sqlalchemy','fastapi') if u.find_spec(m)])"
     assert run([installed / "python", "-c", code], tmp_path).stdout.strip() == "[]"
 
 
-def test_the_command_runs_beside_a_users_own_packages(installed: Path, users_folder: Path) -> None:
+def test_the_command_runs_beside_a_users_own_packages(
+    installed: Path, users_folder: Path
+) -> None:
     result = run([installed / "counterpoise", "version", "--json"], users_folder)
     assert (result.returncode, result.stderr) == (0, "")
     assert json.loads(result.stdout)["counterpoise"]
@@ -88,7 +106,9 @@ def test_the_command_runs_beside_a_users_own_packages(installed: Path, users_fol
 
 
 @pytest.mark.parametrize("command", ["serve", "migrate", "demo"])
-def test_a_servers_command_says_how_to_install_the_server(installed: Path, users_folder: Path, command: str) -> None:
+def test_a_servers_command_says_how_to_install_the_server(
+    installed: Path, users_folder: Path, command: str
+) -> None:
     result = run([installed / "counterpoise", command], users_folder)
     assert result.returncode == 1
     assert "pip install 'counterpoise[server]'" in result.stderr
@@ -101,15 +121,28 @@ def test_bench_says_where_it_lives(installed: Path, users_folder: Path) -> None:
     assert "clone the repository" in result.stderr
 
 
-def test_migrations_run_from_the_installed_wheel(wheel: Path, users_folder: Path) -> None:
-    """The same code, unpacked, with this environment's libraries: the wheel finds its own migrations."""
+def test_migrations_run_from_the_installed_wheel(
+    wheel: Path, users_folder: Path
+) -> None:
+    """The same code, unpacked, with this environment's libraries: the wheel finds its
+    own migrations.
+    """
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(users_folder / "site")
     code = (
         f"import sys; sys.path.insert(0, {str(users_folder / 'site')!r}); import app.store.upgrade as u;"
         "from counterpoise.cli import main; assert 'site' in str(u.MIGRATIONS), u.MIGRATIONS; main()"
     )
-    command = [sys.executable, "-P", "-c", code, "migrate", "--json", "--database-url", "sqlite:///x.db"]
+    command = [
+        sys.executable,
+        "-P",
+        "-c",
+        code,
+        "migrate",
+        "--json",
+        "--database-url",
+        "sqlite:///x.db",
+    ]
     result = run(command, users_folder)
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout) == {"before": None, "after": head()}

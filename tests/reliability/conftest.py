@@ -6,7 +6,9 @@ from tests.api.conftest import client, wing
 from tests.reliability.faults.fault_processes import FaultPoints, fault_points
 
 __all__ = ["client", "wing"]  # fixtures of the API tests
-pytest.register_assert_rewrite("tests.reliability.machine", "tests.reliability.processes")
+pytest.register_assert_rewrite(
+    "tests.reliability.machine", "tests.reliability.processes"
+)
 
 
 @pytest.fixture(scope="session")

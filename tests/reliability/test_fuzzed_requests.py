@@ -21,10 +21,14 @@ from tests.service.lab import Lab
 SCHEMATHESIS = Path(sys.executable).with_name("st")
 HOOKS = "tests.reliability.input.schemathesis_hooks"
 TOKENS = {role: f"{role}-token-of-the-tests" for role in ("worker", "read", "admin")}
-TOKEN_SETTINGS = {f"COUNTERPOISE_{role.upper()}_TOKENS": token for role, token in TOKENS.items()}
+TOKEN_SETTINGS = {
+    f"COUNTERPOISE_{role.upper()}_TOKENS": token for role, token in TOKENS.items()
+}
 # What a document cannot state: that low < high, or which names exist.
 NOT_CHECKED = "positive_data_acceptance"
-WORK = {f"POST /{path} 200 changed" for path in ("ask", "tell", "heartbeat", "release")}  # with a live lease
+WORK = {
+    f"POST /{path} 200 changed" for path in ("ask", "tell", "heartbeat", "release")
+}  # with a live lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +38,9 @@ class Size:
     requests: int
     sequences: int
     phases: str = "examples,coverage,fuzzing,stateful"
-    # Also follow links that schemathesis infers. They lead to responses that depend on earlier requests, at which it
-    # gives up, so a few sequences from each of several seeds.
+    # Also follow links that schemathesis infers. They lead to responses that depend on
+    # earlier requests, at which it gives up, so a few sequences from each of several
+    # seeds.
     infers_links: bool = False
     seed: int = 1
 
@@ -50,29 +55,57 @@ class Size:
 
 
 LONG = Size(100, 200)
-INFERRED = [Size(1, 100, "stateful", infers_links=True, seed=seed) for seed in range(1, 6)]
+INFERRED = [
+    Size(1, 100, "stateful", infers_links=True, seed=seed) for seed in range(1, 6)
+]
 SLOW = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 
 def create_studies(database: Database, job_source_samples: int) -> None:
-    """All studies are planned; the bystander has a job that is done, one that failed and one that is leased."""
-    for name, samples in ((JOB_SOURCE, job_source_samples), (TARGET, 8), (BYSTANDER, 4)):
-        lab = Lab(database, **{**SPEC, "name": name, "initial_samples": samples, "budget": samples + 2})
+    """All studies are planned; the bystander has a job that is done, one that failed
+    and one that is leased.
+    """
+    for name, samples in (
+        (JOB_SOURCE, job_source_samples),
+        (TARGET, 8),
+        (BYSTANDER, 4),
+    ):
+        lab = Lab(
+            database,
+            **{**SPEC, "name": name, "initial_samples": samples, "budget": samples + 2},
+        )
         lab.plan()
     done, failed, _ = lab.ask("mass", most=3)
     lab.tell(done, 1.5)
     lab.fail(failed, "error", "by itself")
 
 
-def fuzz(url: str, database: Database, folder: Path, size: Size, *options: str) -> Counter[str]:
+def fuzz(
+    url: str, database: Database, folder: Path, size: Size, *options: str
+) -> Counter[str]:
     """Run schemathesis; return how often each operation had which status and effect."""
     size.write(folder / "fuzz.toml")
     responses = folder / "responses"
     responses.unlink(missing_ok=True)
     command = [
-        *(str(SCHEMATHESIS), "--config-file", "fuzz.toml", "run", f"{url}/openapi.json", "--no-color"),
+        *(
+            str(SCHEMATHESIS),
+            "--config-file",
+            "fuzz.toml",
+            "run",
+            f"{url}/openapi.json",
+            "--no-color",
+        ),
         *("--phases", size.phases, "--checks", "all", "--exclude-checks", NOT_CHECKED),
-        *("--seed", str(size.seed), "--generation-database", "none", "--request-timeout", "60", *options),
+        *(
+            "--seed",
+            str(size.seed),
+            "--generation-database",
+            "none",
+            "--request-timeout",
+            "60",
+            *options,
+        ),
     ]
     variables = {
         "SCHEMATHESIS_HOOKS": HOOKS,
@@ -81,10 +114,17 @@ def fuzz(url: str, database: Database, folder: Path, size: Size, *options: str) 
         "FUZZED_RESPONSES": str(responses),
     }
     result = subprocess.run(
-        command, cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False
+        command,
+        cwd=folder,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert result.returncode == 0, result.stdout + result.stderr
-    figures = re.findall(r"Scenarios: .*|API Links: .*|\d+ generated, .*", result.stdout)
+    figures = re.findall(
+        r"Scenarios: .*|API Links: .*|\d+ generated, .*", result.stdout
+    )
     print(size, *figures)  # noqa: T201
     if "stateful" in size.phases and not size.infers_links:
         sequences = re.findall(r"Scenarios: +(\d+)", result.stdout)
@@ -120,7 +160,10 @@ def test_fuzzed_requests_without_tokens(
 ) -> None:
     create_studies(database, 50 + 10 * size.requests)
     without_access_check = ("--exclude-checks", f"{NOT_CHECKED},ignored_auth")
-    with processes.serving(database_url, "--no-planner") as (url, _), unchanged(database, BYSTANDER):
+    with (
+        processes.serving(database_url, "--no-planner") as (url, _),
+        unchanged(database, BYSTANDER),
+    ):
         seen = fuzz(url, database, tmp_path, size, *without_access_check)
         assert seen.keys() >= WORK
         assert successful_operations(seen) == documented_operations(url)
@@ -142,7 +185,14 @@ def test_fuzzed_requests_with_a_token_change_only_what_its_role_may(
     create_studies(database, 50 + 10 * LONG.requests)
     server = processes.serving(database_url, "--no-planner", port=0, **TOKEN_SETTINGS)
     with server as (url, _), unchanged(database, BYSTANDER):
-        seen = fuzz(url, database, tmp_path, LONG, "--header", f"Authorization: Bearer {TOKENS[role]}")
+        seen = fuzz(
+            url,
+            database,
+            tmp_path,
+            LONG,
+            "--header",
+            f"Authorization: Bearer {TOKENS[role]}",
+        )
     changes = {line for line in seen if line.endswith(" changed")}
     if role == "admin":
         assert changes > {"POST /ask 200 changed", "POST /studies 201 changed"}
@@ -150,4 +200,9 @@ def test_fuzzed_requests_with_a_token_change_only_what_its_role_may(
         assert changes == WORK
     else:
         assert changes == set()
-        assert successful_operations(seen) >= {"GET /studies", "GET /events", "GET /workers", "GET /metrics"}
+        assert successful_operations(seen) >= {
+            "GET /studies",
+            "GET /events",
+            "GET /workers",
+            "GET /metrics",
+        }

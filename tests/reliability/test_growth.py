@@ -1,4 +1,6 @@
-"""A soak: memory, file handles and connections of server, planner and worker do not grow with the jobs done."""
+"""A soak: memory, file handles and connections of server, planner and worker do not
+grow with the jobs done.
+"""
 
 from contextlib import ExitStack
 from itertools import pairwise
@@ -10,8 +12,14 @@ import pytest
 
 from tests.reliability.processes.soak import Soak, Usage
 
-MAX_CONNECTIONS = {"server": 11, "planner": 4, "worker": 0}  # of one process, as in docs/operations.md
-ALLOCATOR_BYTES = 2 << 20  # taken once, for example when a table of the allocator becomes too small
+MAX_CONNECTIONS = {
+    "server": 11,
+    "planner": 4,
+    "worker": 0,
+}  # of one process, as in docs/operations.md
+ALLOCATOR_BYTES = (
+    2 << 20
+)  # taken once, for example when a table of the allocator becomes too small
 MAX_NEW_HANDLES = 2
 WINDOW = 5  # percent of the jobs
 
@@ -27,7 +35,9 @@ def lowest(usages: list[Usage]) -> Usage:
 
 
 def growth(windows: list[Usage]) -> float:
-    """Bytes per job, by the median window: a leak grows in every window, an allocator in one."""
+    """Bytes per job, by the median window: a leak grows in every window, an allocator
+    in one.
+    """
     grown = [after.memory - before.memory for before, after in pairwise(windows)]
     total = median(grown) * len(grown)
     jobs = windows[-1].jobs - windows[0].jobs
@@ -35,10 +45,15 @@ def growth(windows: list[Usage]) -> float:
 
 
 def check_process(name: str, usages: list[Usage], max_bytes_per_job: float) -> None:
-    windows = [lowest(usages[percent : percent + WINDOW]) for percent in range(50, 90, WINDOW)]
+    windows = [
+        lowest(usages[percent : percent + WINDOW]) for percent in range(50, 90, WINDOW)
+    ]
     first, last = windows[0], windows[-1]
     bytes_per_job = growth(windows)
-    print(f"growth: {name} {bytes_per_job:.0f} bytes a job from {first.jobs} to {last.jobs}", flush=True)  # noqa: T201
+    print(  # noqa: T201
+        f"growth: {name} {bytes_per_job:.0f} bytes a job from {first.jobs} to {last.jobs}",
+        flush=True,
+    )
     allowed = ALLOCATOR_BYTES + max_bytes_per_job * (last.jobs - first.jobs)
     assert last.memory - first.memory < allowed, (name, windows)
     assert last.handles <= first.handles + MAX_NEW_HANDLES, (name, windows)
@@ -51,9 +66,14 @@ def print_usage(soak: Soak, usages: dict[str, Usage]) -> None:
     parts = []
     for name, usage in usages.items():
         megabytes = usage.memory / 2**20
-        parts.append(f"{name} {megabytes:.1f} MB, {usage.handles} handles, {usage.connections} connections")
+        parts.append(
+            f"{name} {megabytes:.1f} MB, {usage.handles} handles, {usage.connections} connections"
+        )
     jobs = usages["server"].jobs
-    print(f"growth: {jobs} jobs, {soak.steps_done()} steps: {'; '.join(parts)}", flush=True)  # noqa: T201
+    print(  # noqa: T201
+        f"growth: {jobs} jobs, {soak.steps_done()} steps: {'; '.join(parts)}",
+        flush=True,
+    )
 
 
 def run_soak(

@@ -1,4 +1,6 @@
-"""SIGKILL at every named point of a tell, an ask, an expiry and a step: it happens completely or not at all."""
+"""SIGKILL at every named point of a tell, an ask, an expiry and a step: it happens
+completely or not at all.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -33,7 +35,11 @@ from tests.reliability.faults.lab_states import (
 from tests.reliability.input.stored_rows import all_rows
 from tests.service.lab import Lab
 
-TELL_POINTS = {"tell.begun": False, "tell.written": False, "tell.committed": True}  # whether the tell happened
+TELL_POINTS = {
+    "tell.begun": False,
+    "tell.written": False,
+    "tell.committed": True,
+}  # whether the tell happened
 STEP_POINTS = {
     "claim.written": False,
     "step.claimed": False,
@@ -52,7 +58,9 @@ def lab(database: Database) -> Lab:
 
 @contextmanager
 def changes_if(lab: Lab, happens: bool) -> Iterator[None]:
-    """Rows change if and only if the operation happens; the counters are right either way."""
+    """Rows change if and only if the operation happens; the counters are right either
+    way.
+    """
     before = all_rows(lab.database)
     yield
     assert (all_rows(lab.database) != before) == happens
@@ -77,7 +85,9 @@ def test_killed_tell_is_recorded_completely_or_not_at_all(
     lab.check_counters()
 
 
-@pytest.mark.parametrize(("point", "happens"), [("ask.written", False), ("ask.committed", True)])
+@pytest.mark.parametrize(
+    ("point", "happens"), [("ask.written", False), ("ask.committed", True)]
+)
 def test_job_of_a_killed_ask_is_ready_or_returns(
     lab: Lab,
     faults: FaultPoints,
@@ -93,7 +103,9 @@ def test_job_of_a_killed_ask_is_ready_or_returns(
 
 
 @pytest.mark.parametrize("point", ["expire.found", "expire.written"])
-def test_killed_expiry_changes_nothing(lab: Lab, faults: FaultPoints, point: str) -> None:
+def test_killed_expiry_changes_nothing(
+    lab: Lab, faults: FaultPoints, point: str
+) -> None:
     (job,) = lab.ask("crash")
     make_overdue(lab)
     with changes_if(lab, False):
@@ -107,9 +119,11 @@ def test_killed_expiry_changes_nothing(lab: Lab, faults: FaultPoints, point: str
 def test_study_with_every_kind_of_kill_equals_the_undisturbed_study(
     database: Database, faults: FaultPoints, tmp_path: Path
 ) -> None:
-    """The first step of each kind is killed at every point, and so is each tell that makes another kind due.
+    """The first step of each kind is killed at every point, and so is each tell that
+    makes another kind due.
 
-    Of the other steps each one, and of the other tells every 20th, is killed at one point. Each is then repeated.
+    Of the other steps each one, and of the other tells every 20th, is killed at one
+    point. Each is then repeated.
     """
     create(database, parse_specification(SPEC), 60.0)
     run = KilledRun(database, faults)
@@ -148,7 +162,9 @@ class KilledRun:
     def __init__(self, database: Database, faults: FaultPoints) -> None:
         self.database = database
         self.faults = faults
-        self.kills: Counter[tuple[str, str]] = Counter()  # by what was killed, and at which point
+        self.kills: Counter[tuple[str, str]] = (
+            Counter()
+        )  # by what was killed, and at which point
         self.steps = 0
         self.tells = 0
         self.told: list[float] = []
@@ -168,13 +184,19 @@ class KilledRun:
         raise AssertionError("the study does not end")
 
     def plan(self) -> bool:
-        """Kill one planner, or one at each point, at the step that has been due longest; then let it happen."""
+        """Kill one planner, or one at each point, at the step that has been due
+        longest; then let it happen.
+        """
         due = self.due_kinds()
         if not due:
             return False
         is_first_of_kind = not self.points_of(due[0])
         all_points = list(STEP_POINTS)
-        points = all_points if is_first_of_kind else [all_points[self.steps % len(all_points)]]
+        points = (
+            all_points
+            if is_first_of_kind
+            else [all_points[self.steps % len(all_points)]]
+        )
         self.steps += 1
         for point in points:
             self.kill_planner(due, point)
@@ -203,7 +225,9 @@ class KilledRun:
 
     def tell(self, job: Job) -> None:
         value, also = evaluate(job.objective, job.x)
-        items = [Tell(job=job.job, lease=job.lease, value=value, also=also, duration_s=1.0)]
+        items = [
+            Tell(job=job.job, lease=job.lease, value=value, also=also, duration_s=1.0)
+        ]
         self.told += [value, *also.values()]
         self.tells += 1
         due_after = self.due_after(items)
@@ -212,7 +236,9 @@ class KilledRun:
         elif self.tells % EVERY_NTH_TELL == 0:
             point = list(TELL_POINTS)[self.tells // EVERY_NTH_TELL % len(TELL_POINTS)]
             self.faults.run_until_killed(point, tell, self.database, items)
-        assert tell(self.database, items)[0].status == 200  # a worker without a response tells again
+        assert (
+            tell(self.database, items)[0].status == 200
+        )  # a worker without a response tells again
         assert not due_after or self.due_kinds() == due_after
 
     def kill_tell_at_every_point(self, items: list[Tell], due_after: list[str]) -> None:
@@ -223,7 +249,9 @@ class KilledRun:
             assert self.due_kinds() == (due_after if happens else due_before)
 
     def due_after(self, items: list[Tell]) -> list[str]:
-        """Which steps are due after this tell, or nothing if it makes none due; tried and rolled back."""
+        """Which steps are due after this tell, or nothing if it makes none due; tried
+        and rolled back.
+        """
         due_before = self.due_kinds()
         due_after: list[str] = []
 

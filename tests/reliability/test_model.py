@@ -1,4 +1,6 @@
-"""After any events in any order a study equals its reference model; the same machine runs on both databases."""
+"""After any events in any order a study equals its reference model; the same machine
+runs on both databases.
+"""
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -44,8 +46,12 @@ def test_study_equals_model_after_many_random_events(database: Database) -> None
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("run_of_two", ["mass", pytest.param("crash", marks=pytest.mark.slow)])
-def test_study_equals_model_after_every_kind_of_event(database: Database, run_of_two: str) -> None:
+@pytest.mark.parametrize(
+    "run_of_two", ["mass", pytest.param("crash", marks=pytest.mark.slow)]
+)
+def test_study_equals_model_after_every_kind_of_event(
+    database: Database, run_of_two: str
+) -> None:
     """The random events can miss some kinds; these are all of them."""
     machine = machine_on(database)()
     try:

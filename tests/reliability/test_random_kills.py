@@ -1,4 +1,6 @@
-"""SIGKILL at random moments while studies run: servers, planners, workers, and PostgreSQL itself."""
+"""SIGKILL at random moments while studies run: servers, planners, workers, and
+PostgreSQL itself.
+"""
 
 import random
 from collections import Counter
@@ -17,7 +19,10 @@ from tests.e2e.processes import eventually, serving
 from tests.reliability.processes.cluster import specification
 from tests.reliability.processes.cluster_checks import check_evaluations
 from tests.reliability.processes.deployment import SERVER_THEN_WORKER, Deployment
-from tests.reliability.processes.deployment_checks import check_deployment, check_undisturbed
+from tests.reliability.processes.deployment_checks import (
+    check_deployment,
+    check_undisturbed,
+)
 from tests.reliability.processes.restartable_process import restart_postgresql
 from tests.reliability.processes.worker_threads import WorkerThreads
 
@@ -39,7 +44,9 @@ def run_with_kills(
 
 @pytest.mark.timeout(900)  # on a loaded machine
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
-def test_study_survives_kills_of_its_worker_server_and_planner(database_url: str, tmp_path: Path) -> None:
+def test_study_survives_kills_of_its_worker_server_and_planner(
+    database_url: str, tmp_path: Path
+) -> None:
     victims = ["worker", SERVER_THEN_WORKER, "planner"]
     assert run_with_kills(database_url, tmp_path, victims, seed=1) == victims
 
@@ -47,16 +54,24 @@ def test_study_survives_kills_of_its_worker_server_and_planner(database_url: str
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("seed", range(5))
-def test_study_survives_many_kills(database_url: str, tmp_path: Path, seed: int) -> None:
-    victims = random.Random(seed).choices(["worker", "server", "planner", SERVER_THEN_WORKER], k=12)  # noqa: S311
+def test_study_survives_many_kills(
+    database_url: str, tmp_path: Path, seed: int
+) -> None:
+    victims = random.Random(seed).choices(  # noqa: S311
+        ["worker", "server", "planner", SERVER_THEN_WORKER], k=12
+    )
     assert len(run_with_kills(database_url, tmp_path, victims, seed)) > 3
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("seed", range(2))
-def test_many_studies_survive_many_kills(database_url: str, tmp_path: Path, seed: int) -> None:
-    """Under load: two planners and four workers run four studies, and are killed meanwhile."""
+def test_many_studies_survive_many_kills(
+    database_url: str, tmp_path: Path, seed: int
+) -> None:
+    """Under load: two planners and four workers run four studies, and are killed
+    meanwhile.
+    """
     kinds = ["worker", "worker", "planner", "planner", SERVER_THEN_WORKER]
     victims = random.Random(seed).choices(kinds, k=24)  # noqa: S311
     assert len(run_with_kills(database_url, tmp_path, victims, seed, load=4)) > 6
@@ -127,7 +142,9 @@ def test_study_survives_kills_of_its_database(tmp_path: Path) -> None:
         with closing(Database(url)) as database:
             upgrade(database)
         deployment = Deployment(stack, url, tmp_path, seed=3, postgresql=postgresql)
-        pids = {name: process.process.pid for name, process in deployment.processes.items()}
+        pids = {
+            name: process.process.pid for name, process in deployment.processes.items()
+        }
         assert deployment.run(["postgresql"] * 4)
         for name, process in deployment.processes.items():
             assert process.process.pid == pids[name]

@@ -1,4 +1,6 @@
-"""Three servers, two planners and 32 workers on one PostgreSQL; one server freezes, is killed, and comes back."""
+"""Three servers, two planners and 32 workers on one PostgreSQL; one server freezes, is
+killed, and comes back.
+"""
 
 import time
 from contextlib import ExitStack
@@ -15,7 +17,9 @@ from tests.reliability.processes.cluster_checks import check_cluster
 def test_frozen_server_stops_no_other_and_nothing_is_lost_or_doubled(
     database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    specs = [specification(number, initial_samples=60, lease_s=600.0) for number in range(3)]
+    specs = [
+        specification(number, initial_samples=60, lease_s=600.0) for number in range(3)
+    ]
     with ExitStack() as stack:
         cluster = Cluster(stack, database_url, tmp_path, specs)
         with cluster.workers.running():
@@ -39,7 +43,10 @@ def test_server_that_freezes_and_is_killed_again_and_again(
 ) -> None:
     """The leases of its workers expire, and what they tell when it is back is late."""
     lease_s = 10.0
-    specs = [specification(number, initial_samples=150, lease_s=lease_s) for number in range(59)]
+    specs = [
+        specification(number, initial_samples=150, lease_s=lease_s)
+        for number in range(59)
+    ]
     with ExitStack() as stack:
         cluster = Cluster(stack, database_url, tmp_path, specs)
         with cluster.workers.running():

@@ -1,4 +1,6 @@
-"""Workers whose clocks are hours off work like any other: no time that they read or send decides anything."""
+"""Workers whose clocks are hours off work like any other: no time that they read or
+send decides anything.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,9 +35,18 @@ def worker_with_clock(url: str, folder: Path, offset_s: int) -> Iterator[None]:
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(CLOCK.format(offset_s=offset_s))
     variables = {"PYTHONPATH": f"{folder}:{ROOT}", "GATE": str(folder)}
-    options = ["--url", url, "--study=beam", "--json", f"--spool={folder / 'spool'}", f"--name={folder.name}"]
+    options = [
+        "--url",
+        url,
+        "--study=beam",
+        "--json",
+        f"--spool={folder / 'spool'}",
+        f"--name={folder.name}",
+    ]
     simulation = "--objective=mass=tests.workers.simulations:slow"
-    with running(COUNTERPOISE, "worker", *options, "--max-jobs=1", simulation, **variables) as (process, log):
+    with running(
+        COUNTERPOISE, "worker", *options, "--max-jobs=1", simulation, **variables
+    ) as (process, log):
         started = eventually(lambda: list(folder.glob("begun-*")), "the evaluation")
         assert len(started) == 1
         yield
@@ -44,8 +55,14 @@ def worker_with_clock(url: str, folder: Path, offset_s: int) -> Iterator[None]:
         assert process.returncode == 0, log.read_text()
 
 
-@pytest.mark.parametrize("backend", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
-def test_worker_with_a_wrong_clock_keeps_its_job_for_several_leases(database_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "backend",
+    ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)],
+    indirect=True,
+)
+def test_worker_with_a_wrong_clock_keeps_its_job_for_several_leases(
+    database_url: str, tmp_path: Path
+) -> None:
     with serving_here(database_url) as url, Client(url) as client:
         client.create_study(SPEC | {"lease_s": LEASE_S})
         ahead = worker_with_clock(url, tmp_path / "ahead", OFFSETS_S["ahead"])
@@ -53,13 +70,18 @@ def test_worker_with_a_wrong_clock_keeps_its_job_for_several_leases(database_url
         with ahead, behind:
             deadline = ""
             for _ in range(HEARTBEATS):
-                deadline = eventually(lambda after=deadline: later_deadline(client, after), "a later deadline")  # type: ignore[misc]
+                deadline = eventually(
+                    lambda after=deadline: later_deadline(client, after),  # type: ignore[misc]
+                    "a later deadline",
+                )
         check_done_once(client)
 
 
 def later_deadline(client: Client, after: str) -> str | None:
     """The earlier deadline of the two leased jobs, if it is later than this."""
-    deadlines = [job.expires_at for job in client.jobs("beam", state="leased") if job.expires_at]
+    deadlines = [
+        job.expires_at for job in client.jobs("beam", state="leased") if job.expires_at
+    ]
     assert len(deadlines) == len(OFFSETS_S), "a lease has expired"
     return min(deadlines) if min(deadlines) > after else None
 

@@ -13,7 +13,16 @@ from app.service.work.ask import serve_asks
 from app.service.work.expire import expire_leases
 from app.service.work.tell import tell
 from app.store.database import Database
-from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, studies, workers
+from app.store.tables import (
+    attempts,
+    events,
+    jobs,
+    objectives,
+    sample_values,
+    samples,
+    studies,
+    workers,
+)
 from app.store.work.server_uptime import record_uptime
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.views import StudyView
@@ -21,8 +30,14 @@ from counterpoise.wire.work import Ask, Failure, Job, Tell, Told
 
 SPEC: dict[str, Any] = {
     "name": "wing",
-    "variables": [{"name": "a", "low": 0.0, "high": 1.0}, {"name": "b", "low": 0.0, "high": 1.0}],
-    "objectives": [{"name": "mass", "evaluation_time_s": 1.0}, {"name": "crash", "evaluation_time_s": 4.0}],
+    "variables": [
+        {"name": "a", "low": 0.0, "high": 1.0},
+        {"name": "b", "low": 0.0, "high": 1.0},
+    ],
+    "objectives": [
+        {"name": "mass", "evaluation_time_s": 1.0},
+        {"name": "crash", "evaluation_time_s": 4.0},
+    ],
     "budget": 10,
     "initial_samples": 4,
     "seed": 1,
@@ -31,15 +46,21 @@ SPEC: dict[str, Any] = {
 
 def value(job: Job) -> float:
     a, b = job.x["a"], job.x["b"]
-    return {"mass": a + 0.1 * b, "crash": (1.0 - a) ** 2 + b, "lift": b, "drag": a * b}[job.objective]
+    return {"mass": a + 0.1 * b, "crash": (1.0 - a) ** 2 + b, "lift": b, "drag": a * b}[
+        job.objective
+    ]
 
 
 def also_of(job: Job) -> dict[str, float]:
-    return {name: value(job.model_copy(update={"objective": name})) for name in job.also}
+    return {
+        name: value(job.model_copy(update={"objective": name})) for name in job.also
+    }
 
 
 class Lab:
-    def __init__(self, database: Database, *, paused: bool = False, **changes: Any) -> None:
+    def __init__(
+        self, database: Database, *, paused: bool = False, **changes: Any
+    ) -> None:
         self.database = database
         spec = parse_specification({**SPEC, **changes})
         self.name = spec.name
@@ -54,7 +75,12 @@ class Lab:
         return done
 
     def ask(self, *names: str, most: int = 1, worker: str = "w") -> list[Job]:
-        ask = Ask(worker=worker, studies=[self.name], objectives=list(names) or ["*"], max_jobs=most)
+        ask = Ask(
+            worker=worker,
+            studies=[self.name],
+            objectives=list(names) or ["*"],
+            max_jobs=most,
+        )
         return serve_asks(self.database, [ask], heartbeat_s=20.0)[0]
 
     def tell(self, job: Job, told: float | None = None, **more: Any) -> Told:
@@ -62,15 +88,24 @@ class Lab:
         return answer
 
     def said(self, job: Job, told: float | None = None, **more: Any) -> Tell:
-        return Tell(job=job.job, lease=job.lease, value=value(job) if told is None else told, **more)
+        return Tell(
+            job=job.job,
+            lease=job.lease,
+            value=value(job) if told is None else told,
+            **more,
+        )
 
     def fail(self, job: Job, kind: str, message: str = "") -> Told:
         failure = Failure(kind=kind, message=message)
-        (answer,) = tell(self.database, [Tell(job=job.job, lease=job.lease, failure=failure)])
+        (answer,) = tell(
+            self.database, [Tell(job=job.job, lease=job.lease, failure=failure)]
+        )
         return answer
 
     def expire(self, *held: Job) -> int:
-        """Let these leases (all, if none is said) run out, in a world whose servers have been up for long."""
+        """Let these leases (all, if none is said) run out, in a world whose servers
+        have been up for long.
+        """
         ids = [job.job for job in held]
 
         def age(connection: Any) -> None:
@@ -83,9 +118,13 @@ class Lab:
 
     def ripen(self) -> None:
         """End every back-off."""
-        self.database.write(lambda connection: connection.execute(jobs.update().values(ready_at=None)))
+        self.database.write(
+            lambda connection: connection.execute(jobs.update().values(ready_at=None))
+        )
 
-    def run(self, order: Callable[[Sequence[Job]], Sequence[Job]] = list, rounds: int = 1000) -> StudyView:
+    def run(
+        self, order: Callable[[Sequence[Job]], Sequence[Job]] = list, rounds: int = 1000
+    ) -> StudyView:
         """Ask, evaluate, tell and plan until the study is finished."""
         for _ in range(rounds):
             planned = self.plan()
@@ -112,7 +151,12 @@ class Lab:
 
     def rows(self, table: Any) -> list[dict[str, Any]]:
         with self.database.read() as connection:
-            return [dict(row) for row in connection.execute(select(table).order_by(*table.primary_key)).mappings()]
+            return [
+                dict(row)
+                for row in connection.execute(
+                    select(table).order_by(*table.primary_key)
+                ).mappings()
+            ]
 
     def job(self, number: int) -> dict[str, Any]:
         return next(row for row in self.rows(jobs) if row["id"] == number)
@@ -132,29 +176,64 @@ class Lab:
         names = {row["id"]: row["name"] for row in mine(objectives)}
         for seen in view.objectives:
             if seen.same_run_as is None:
-                states = [row["state"] for row in all_jobs if names[row["objective_id"]] == seen.name]
-                kept = (seen.ready, seen.leased, seen.done, seen.failed, seen.superseded)
-                assert kept == tuple(states.count(s) for s in ("ready", "leased", "done", "failed", "superseded"))
+                states = [
+                    row["state"]
+                    for row in all_jobs
+                    if names[row["objective_id"]] == seen.name
+                ]
+                kept = (
+                    seen.ready,
+                    seen.leased,
+                    seen.done,
+                    seen.failed,
+                    seen.superseded,
+                )
+                assert kept == tuple(
+                    states.count(s)
+                    for s in ("ready", "leased", "done", "failed", "superseded")
+                )
         own = [row for row in all_samples if row["imported_seq"] is None]
         full = [row for row in own if row["full"] and not row["given_up"]]
         assert study["imported"] == len(all_samples) - len(own)
         assert study["planned_full"] == len(full) <= study["budget"]
         assert study["settled_full"] == sum(row["open"] == 0 for row in full)
-        assert [row["seq"] for row in mine(events)] == list(range(1, study["sequence"] + 1))
+        assert [row["seq"] for row in mine(events)] == list(
+            range(1, study["sequence"] + 1)
+        )
         leased = [row for row in all_jobs if row["state"] == "leased"]
         numbers = {row["id"] for row in all_jobs}
-        running = [r["lease"] for r in self.rows(attempts) if r["outcome"] is None and r["job_id"] in numbers]
+        running = [
+            r["lease"]
+            for r in self.rows(attempts)
+            if r["outcome"] is None and r["job_id"] in numbers
+        ]
         assert sorted(running) == sorted(row["lease"] for row in leased)
         self.check_workers()
         for row in mine(objectives):
-            wanted = [job for job in all_jobs if job["objective_id"] == row["id"] and not job["cheap_only"]]
-            assert row["open_full"] == sum(job["state"] in ("ready", "leased") for job in wanted)
+            wanted = [
+                job
+                for job in all_jobs
+                if job["objective_id"] == row["id"] and not job["cheap_only"]
+            ]
+            assert row["open_full"] == sum(
+                job["state"] in ("ready", "leased") for job in wanted
+            )
 
     def check_workers(self) -> None:
         for worker in self.rows(workers):
-            mine = [row for row in self.rows(attempts) if row["worker_id"] == worker["id"] and row["outcome"]]
-            assert worker["done"] == sum(row["outcome"] in ("done", "late", "duplicate") for row in mine)
+            mine = [
+                row
+                for row in self.rows(attempts)
+                if row["worker_id"] == worker["id"] and row["outcome"]
+            ]
+            assert worker["done"] == sum(
+                row["outcome"] in ("done", "late", "duplicate") for row in mine
+            )
             assert worker["lost"] == sum(row["outcome"] == "expired" for row in mine)
             for kind in ("infeasible", "error", "infrastructure"):
-                assert worker[kind] == sum((row["outcome"], row["failure"]) == ("failed", kind) for row in mine)
-            assert worker["busy_s"] == pytest.approx(sum(row["ended_at"] - row["leased_at"] for row in mine), abs=1e-3)
+                assert worker[kind] == sum(
+                    (row["outcome"], row["failure"]) == ("failed", kind) for row in mine
+                )
+            assert worker["busy_s"] == pytest.approx(
+                sum(row["ended_at"] - row["leased_at"] for row in mine), abs=1e-3
+            )

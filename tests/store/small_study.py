@@ -19,12 +19,21 @@ from counterpoise.wire.specification import parse_specification
 class SmallStudy:
     """Objectives `mass` and `drag`; samples are added as a test needs them."""
 
-    def __init__(self, database: Database, name: str = "wing", budget: int = 1000, lease_s: float = 60.0) -> None:
+    def __init__(
+        self,
+        database: Database,
+        name: str = "wing",
+        budget: int = 1000,
+        lease_s: float = 60.0,
+    ) -> None:
         self.database = database
         spec = parse_specification(
             {
                 "name": name,
-                "variables": [{"name": "a", "low": 0.0, "high": 1.0}, {"name": "b", "low": 0.0, "high": 1000.0}],
+                "variables": [
+                    {"name": "a", "low": 0.0, "high": 1.0},
+                    {"name": "b", "low": 0.0, "high": 1000.0},
+                ],
                 "objectives": [{"name": "mass"}, {"name": "drag"}],
                 "initial_samples": 2,
                 "budget": budget,
@@ -35,7 +44,10 @@ class SmallStudy:
             objectives = [NewObjective("mass", lease_s), NewObjective("drag", lease_s)]
             study = create_study(connection, spec, seed=1, wanted=objectives)
             assert study is not None
-            queues = {objective.name: objective.id for objective in objectives_of(connection, study.id)}
+            queues = {
+                objective.name: objective.id
+                for objective in objectives_of(connection, study.id)
+            }
             workers = register_workers(connection, [WorkerSeen("worker-1")])
             return study.id, queues, workers["worker-1"].id
 
@@ -46,7 +58,9 @@ class SmallStudy:
         wanted = [NewSample([0.1, float(i)], both, full=True) for i in range(count)]
         return self.database.write(add_samples, self.id, wanted, {})
 
-    def add_cheap_only(self, count: int, objectives: Sequence[str] = ("mass",)) -> list[int]:
+    def add_cheap_only(
+        self, count: int, objectives: Sequence[str] = ("mass",)
+    ) -> list[int]:
         ids = tuple(self.queues[name] for name in objectives)
         wanted = [NewSample([0.2, float(i)], ids, full=False) for i in range(count)]
         return self.database.write(add_samples, self.id, wanted, {})
@@ -56,7 +70,9 @@ class SmallStudy:
 
         def work(connection: Connection) -> list[Lease]:
             leases: list[Lease] = []
-            while more := lease_jobs(connection, [LeaseRequest(queues, limit - len(leases))]):
+            while more := lease_jobs(
+                connection, [LeaseRequest(queues, limit - len(leases))]
+            ):
                 leases += more
             open_attempts(connection, [(lease, self.worker) for lease in leases])
             return leases

@@ -28,18 +28,28 @@ def scalar(connection: Connection, query: str) -> object:
 def test_an_acknowledged_write_survives_a_power_cut(database: Database) -> None:
     def settings(connection: Connection) -> list[object]:
         if database.is_sqlite:
-            return [scalar(connection, f"PRAGMA {name}") for name in ("journal_mode", "synchronous", "foreign_keys")]
-        return [scalar(connection, "SHOW synchronous_commit")]  # fsync is the server's own, and off in these tests
+            return [
+                scalar(connection, f"PRAGMA {name}")
+                for name in ("journal_mode", "synchronous", "foreign_keys")
+            ]
+        return [
+            scalar(connection, "SHOW synchronous_commit")
+        ]  # fsync is the server's own, and off in these tests
 
     assert database.write(settings) == (["wal", 2, 1] if database.is_sqlite else ["on"])
 
 
-def test_a_server_that_would_not_wait_for_its_disk_does_for_us(database: Database) -> None:
+def test_a_server_that_would_not_wait_for_its_disk_does_for_us(
+    database: Database,
+) -> None:
     if database.is_sqlite:
         return  # it has no such default
     for set_to, used in (("off", "on"), ("remote_apply", "remote_apply")):
         ours = Database(f"{database.url}&options=-c%20synchronous_commit%3D{set_to}")
-        assert ours.write(lambda connection: scalar(connection, "SHOW synchronous_commit")) == used
+        assert (
+            ours.write(lambda connection: scalar(connection, "SHOW synchronous_commit"))
+            == used
+        )
         ours.close()
 
 
@@ -55,7 +65,9 @@ def test_a_failed_transaction_changes_nothing(database: Database) -> None:
     assert database.write(lambda connection: see_worker(connection, "a")) > 0
 
 
-def test_seeing_a_worker_again_keeps_its_id_and_moves_last_seen(database: Database) -> None:
+def test_seeing_a_worker_again_keeps_its_id_and_moves_last_seen(
+    database: Database,
+) -> None:
     first = database.write(lambda connection: see_worker(connection, "a"))
     assert database.write(lambda connection: see_worker(connection, "b")) != first
     assert database.write(lambda connection: see_worker(connection, "a")) == first
@@ -64,17 +76,26 @@ def test_seeing_a_worker_again_keeps_its_id_and_moves_last_seen(database: Databa
     assert row.last_seen_at > row.first_seen_at
 
 
-def test_sqlite_writes_come_from_one_thread_and_readers_cannot_write(tmp_path: Path, sqlite_template: Path) -> None:
+def test_sqlite_writes_come_from_one_thread_and_readers_cannot_write(
+    tmp_path: Path, sqlite_template: Path
+) -> None:
     database = Database(f"sqlite:///{sqlite_template}")
-    names = {database.write(lambda _: threading.current_thread().name) for _ in range(5)}
+    names = {
+        database.write(lambda _: threading.current_thread().name) for _ in range(5)
+    }
     assert len(names) == 1
     assert names != {threading.current_thread().name}
-    with pytest.raises(DatabaseUnusable, match="readonly"), database.read() as connection:
+    with (
+        pytest.raises(DatabaseUnusable, match="readonly"),
+        database.read() as connection,
+    ):
         connection.execute(text("DELETE FROM workers"))
     database.close()
 
 
-def test_a_writer_of_another_process_is_waited_for_not_refused(database_url: str) -> None:
+def test_a_writer_of_another_process_is_waited_for_not_refused(
+    database_url: str,
+) -> None:
     """Two Database objects stand for two processes: each has a writer of its own."""
     one, two = Database(database_url), Database(database_url)
     barrier = threading.Barrier(2)
@@ -95,9 +116,13 @@ def test_a_writer_of_another_process_is_waited_for_not_refused(database_url: str
     two.close()
 
 
-def test_database_time_is_seconds_since_1970_and_moves_within_a_transaction(database: Database) -> None:
+def test_database_time_is_seconds_since_1970_and_moves_within_a_transaction(
+    database: Database,
+) -> None:
     with database.read() as connection:
-        first, second = (connection.execute(select(database_now())).scalar_one() for _ in range(2))
+        first, second = (
+            connection.execute(select(database_now())).scalar_one() for _ in range(2)
+        )
         later = first
         while later == first:
             later = connection.execute(select(database_now())).scalar_one()
@@ -106,10 +131,18 @@ def test_database_time_is_seconds_since_1970_and_moves_within_a_transaction(data
     assert later > first
 
 
-def test_a_database_that_cannot_be_opened_is_named_without_its_password(tmp_path: Path) -> None:
-    for url in (f"sqlite:///{tmp_path}/nowhere/x.db", "postgresql+psycopg://me:secret@127.0.0.1:1/none"):
+def test_a_database_that_cannot_be_opened_is_named_without_its_password(
+    tmp_path: Path,
+) -> None:
+    for url in (
+        f"sqlite:///{tmp_path}/nowhere/x.db",
+        "postgresql+psycopg://me:secret@127.0.0.1:1/none",
+    ):
         database = Database(url)
-        with pytest.raises(DatabaseUnusable, match="cannot be used now") as caught, database.read():
+        with (
+            pytest.raises(DatabaseUnusable, match="cannot be used now") as caught,
+            database.read(),
+        ):
             pass
         assert "secret" not in str(caught.value)
         database.close()
@@ -121,14 +154,20 @@ def test_a_connection_that_was_cut_is_replaced(database: Database) -> None:
     with database.read() as connection:
         mine = scalar(connection, "SELECT pg_backend_pid()")
     other = Database(database.url)
-    other.write(lambda connection: connection.execute(text("SELECT pg_terminate_backend(:pid, 10000)"), {"pid": mine}))
+    other.write(
+        lambda connection: connection.execute(
+            text("SELECT pg_terminate_backend(:pid, 10000)"), {"pid": mine}
+        )
+    )
     other.close()
     with database.read() as connection:
         assert scalar(connection, "SELECT 1") == 1
 
 
 def test_how_long_a_write_may_stand_still(database: Database) -> None:
-    """30 s, unless the URL, the role or the database itself say otherwise; a read may take its time."""
+    """30 s, unless the URL, the role or the database itself say otherwise; a read may
+    take its time.
+    """
     if database.is_sqlite:
         return  # it has no such limit
     limit = "SHOW idle_in_transaction_session_timeout"
@@ -143,11 +182,14 @@ def test_a_write_that_stands_still_is_undone(database: Database, updates: int) -
     if database.is_sqlite:
         return  # it has no such limit
     database.write(record_uptime)
-    impatient = Database(f"{database.url}&options=-c%20idle_in_transaction_session_timeout%3D100ms")
+    impatient = Database(
+        f"{database.url}&options=-c%20idle_in_transaction_session_timeout%3D100ms"
+    )
 
     def work(connection: Connection) -> None:
         connection.execute(
-            update(server_uptime).values(seen_at=bindparam("at")), [{"at": float(n)} for n in range(updates)]
+            update(server_uptime).values(seen_at=bindparam("at")),
+            [{"at": float(n)} for n in range(updates)],
         )
         # This waits for the other one's lock until that is gone.
         database.write(record_uptime)
@@ -157,7 +199,9 @@ def test_a_write_that_stands_still_is_undone(database: Database, updates: int) -
     impatient.close()
 
 
-def test_a_write_inside_a_write_is_refused_where_it_would_wait_for_itself(sqlite_template: Path) -> None:
+def test_a_write_inside_a_write_is_refused_where_it_would_wait_for_itself(
+    sqlite_template: Path,
+) -> None:
     database = Database(f"sqlite:///{sqlite_template}")
     with pytest.raises(RuntimeError, match="wait for itself"):
         database.write(lambda _: database.write(lambda _: None))
@@ -166,19 +210,36 @@ def test_a_write_inside_a_write_is_refused_where_it_would_wait_for_itself(sqlite
 
 def test_parameters_do_not_reach_an_errors_text(database: Database) -> None:
     with pytest.raises(IntegrityError) as caught:
-        database.write(lambda c: c.execute(insert(workers).values(id=1, name="SECRET", first_seen_at=None)))
-    assert "SECRET" not in str(caught.value).replace("DETAIL", "").split("DETAIL")[0].split("Failing row")[0]
+        database.write(
+            lambda c: c.execute(
+                insert(workers).values(id=1, name="SECRET", first_seen_at=None)
+            )
+        )
+    assert (
+        "SECRET"
+        not in str(caught.value)
+        .replace("DETAIL", "")
+        .split("DETAIL")[0]
+        .split("Failing row")[0]
+    )
 
 
 def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "x.db").write_text("not a database, but long enough to be taken for one" * 100)
+    (tmp_path / "x.db").write_text(
+        "not a database, but long enough to be taken for one" * 100
+    )
     database = Database(f"sqlite:///{tmp_path / 'x.db'}")
-    with pytest.raises(DatabaseUnusable, match="not a database"), database.read() as connection:
+    with (
+        pytest.raises(DatabaseUnusable, match="not a database"),
+        database.read() as connection,
+    ):
         connection.execute(text("SELECT 1 FROM sqlite_master"))
     database.close()
 
 
-def test_a_file_that_goes_bad_while_it_is_in_use_is_one_sentence(tmp_path: Path, sqlite_template: Path) -> None:
+def test_a_file_that_goes_bad_while_it_is_in_use_is_one_sentence(
+    tmp_path: Path, sqlite_template: Path
+) -> None:
     file = tmp_path / "x.db"
     shutil.copy(sqlite_template, file)
     database = Database(f"sqlite:///{file}")
@@ -190,7 +251,11 @@ def test_a_file_that_goes_bad_while_it_is_in_use_is_one_sentence(tmp_path: Path,
     database.close()
 
 
-def test_workers_are_locked_in_one_order_whatever_the_databases_language(database: Database) -> None:
-    """`see_workers` sorts names as Python does: B before a. A database in English would not."""
+def test_workers_are_locked_in_one_order_whatever_the_databases_language(
+    database: Database,
+) -> None:
+    """`see_workers` sorts names as Python does: B before a. A database in English would
+    not.
+    """
     compiled = str(COUNT_ATTEMPTS.compile(dialect=database._reading.dialect))
     assert ('ORDER BY workers.name COLLATE "C"' in compiled) == (not database.is_sqlite)

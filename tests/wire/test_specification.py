@@ -1,4 +1,6 @@
-"""A study's specification: its defaults, every fault with its place, and nothing but faults whatever the input."""
+"""A study's specification: its defaults, every fault with its place, and nothing but
+faults whatever the input.
+"""
 
 import copy
 import json
@@ -35,7 +37,9 @@ ABSENT = object()
 
 
 def changed(path: str, value: object) -> dict[str, Any]:
-    """The example with another value at a place such as variables/0/low; ABSENT removes it."""
+    """The example with another value at a place such as variables/0/low; ABSENT removes
+    it.
+    """
     raw = copy.deepcopy(EXAMPLE)
     *parents, last = (int(part) if part.isdigit() else part for part in path.split("/"))
     place: Any = raw
@@ -57,7 +61,11 @@ def faults(raw: object) -> list[tuple[str, str]]:
 def test_the_example_is_that_of_the_documents() -> None:
     wing = example()
     assert [variable.type for variable in wing.variables] == ["float", "int", "float"]
-    assert (wing.initial_count, wing.runs, wing.declared_times) == (32, ("mass", "drag", "stiffness"), True)
+    assert (wing.initial_count, wing.runs, wing.declared_times) == (
+        32,
+        ("mass", "drag", "stiffness"),
+        True,
+    )
     assert (wing.also("drag"), wing.also("mass")) == (("lift",), ())
     assert Specification.model_json_schema()["examples"] == [EXAMPLE]
 
@@ -66,7 +74,9 @@ def test_defaults() -> None:
     study = parse_specification(MINIMAL)
     assert json.loads(study.model_dump_json()) == {
         "name": "s",
-        "variables": [{"name": "a", "type": "float", "low": 0, "high": 1, "scale": "linear"}],
+        "variables": [
+            {"name": "a", "type": "float", "low": 0, "high": 1, "scale": "linear"}
+        ],
         "objectives": [
             {
                 "name": "f",
@@ -92,7 +102,11 @@ def test_defaults() -> None:
         "seed": None,
         "notes": "",
     }
-    assert (study.initial_count, study.runs, study.declared_times) == (10, ("f",), False)
+    assert (study.initial_count, study.runs, study.declared_times) == (
+        10,
+        ("f",),
+        False,
+    )
 
 
 def test_what_it_writes_it_reads() -> None:
@@ -111,11 +125,18 @@ def test_strategies_are_those_of_the_optimiser() -> None:
 
 
 def test_initial_samples_replace_the_usual_design() -> None:
-    assert parse_specification({**MINIMAL, "initial_samples": 4, "budget": 4}).initial_count == 4
+    assert (
+        parse_specification(
+            {**MINIMAL, "initial_samples": 4, "budget": 4}
+        ).initial_count
+        == 4
+    )
 
 
 def test_declared_times_need_every_run_but_not_those_in_another_run() -> None:
-    assert not parse_specification(changed("objectives/0/evaluation_time_s", ABSENT)).declared_times
+    assert not parse_specification(
+        changed("objectives/0/evaluation_time_s", ABSENT)
+    ).declared_times
     assert example().objectives[2].evaluation_time_s is None
 
 
@@ -156,8 +177,18 @@ SINGLE: list[tuple[str, object, str, str]] = [
     ("name", 7, "#/name", "valid string"),
     ("variables/0/name", "a b", "#/variables/0/name", NAME_RULE),
     ("objectives/0/name", "..", "#/objectives/0/name", NAME_RULE),
-    ("variables/1/name", "span", "#/variables/1/name", "'span' is already the name of variables/0"),
-    ("objectives/3/name", "mass", "#/objectives/3/name", "'mass' is already the name of objectives/0"),
+    (
+        "variables/1/name",
+        "span",
+        "#/variables/1/name",
+        "'span' is already the name of variables/0",
+    ),
+    (
+        "objectives/3/name",
+        "mass",
+        "#/objectives/3/name",
+        "'mass' is already the name of objectives/0",
+    ),
     # fields
     ("name", ABSENT, "#/name", "is required"),
     ("budget", ABSENT, "#/budget", "is required"),
@@ -168,12 +199,32 @@ SINGLE: list[tuple[str, object, str, str]] = [
     ("zzz", 60, "#/zzz", "there are name, variables, objectives, budget"),
     ("keep_extra", "all", "#/keep_extra", "no such field"),
     ("variables/0/hi", 60, "#/variables/0/hi", "no such field; did you mean 'high'?"),
-    ("objectives/0/directon", "x", "#/objectives/0/directon", "did you mean 'direction'?"),
+    (
+        "objectives/0/directon",
+        "x",
+        "#/objectives/0/directon",
+        "did you mean 'direction'?",
+    ),
     # kinds of values
     ("variables", {}, "#/variables", "must be a list"),
-    ("variables", [], "#/variables", "0 variables; there must be at least 1 and at most 100"),
-    ("objectives", [], "#/objectives", "0 objectives; there must be at least 1 and at most 20"),
-    ("objectives", [{"name": f"f{i}"} for i in range(21)], "#/objectives", "21 objectives"),
+    (
+        "variables",
+        [],
+        "#/variables",
+        "0 variables; there must be at least 1 and at most 100",
+    ),
+    (
+        "objectives",
+        [],
+        "#/objectives",
+        "0 objectives; there must be at least 1 and at most 20",
+    ),
+    (
+        "objectives",
+        [{"name": f"f{i}"} for i in range(21)],
+        "#/objectives",
+        "21 objectives",
+    ),
     ("variables/0", 3, "#/variables/0", "must be an object"),
     ("variables/0/low", True, "#/variables/0/low", "valid number"),
     ("variables/0/low", "1", "#/variables/0/low", "valid number"),
@@ -189,7 +240,12 @@ SINGLE: list[tuple[str, object, str, str]] = [
     ("notes", "\x00", "#/notes", "control characters"),
     ("notes", "\ud800", "#/notes", "valid string"),
     ("objectives/0/unit", "\n", "#/objectives/0/unit", "control characters"),
-    ("objectives/0/direction", "minimise", "#/objectives/0/direction", "did you mean 'minimize'?"),
+    (
+        "objectives/0/direction",
+        "minimise",
+        "#/objectives/0/direction",
+        "did you mean 'minimize'?",
+    ),
     ("variables/0/type", "integer", "#/variables/0/type", "must be one of float, int"),
     # ranges of variables
     ("variables/0/low", 4.0, "#/variables/0/low", "low (4) must be less than high (4)"),
@@ -199,7 +255,12 @@ SINGLE: list[tuple[str, object, str, str]] = [
     ("variables/1/high", 4 + 2**31, "#/variables/1/high", "at most 2**31"),
     ("variables/2/low", 0, "#/variables/2/low", "a log scale needs low > 0, not 0"),
     ("variables/2/low", -1.0, "#/variables/2/low", "a log scale needs low > 0, not -1"),
-    ("variables/0", {"name": "x", "low": -1e308, "high": 1e308}, "#/variables/0/high", "too large"),
+    (
+        "variables/0",
+        {"name": "x", "low": -1e308, "high": 1e308},
+        "#/variables/0/high",
+        "too large",
+    ),
     (
         "variables/2",
         {"name": "x", "low": 1e300, "high": 1.0000000000000002e300, "scale": "log"},
@@ -207,26 +268,81 @@ SINGLE: list[tuple[str, object, str, str]] = [
         "the same on a log scale",
     ),
     # strategy
-    ("strategy", "sbpbo", "#/strategy", "must be one of sbp-bo, bo-aaf, sbp-bo-r, sbp-bo-c; did you mean 'sbp-bo'?"),
+    (
+        "strategy",
+        "sbpbo",
+        "#/strategy",
+        "must be one of sbp-bo, bo-aaf, sbp-bo-r, sbp-bo-c; did you mean 'sbp-bo'?",
+    ),
     ("strategy", BENCHMARK_ONLY, "#/strategy", "for benchmarks only"),
     # runs
-    ("objectives/2/same_run_as", "drga", "#/objectives/2/same_run_as", "no objective 'drga'; did you mean 'drag'?"),
-    ("objectives/2/same_run_as", "lift", "#/objectives/2/same_run_as", "cannot be in its own run"),
-    ("objectives/2/evaluation_time_s", 1.0, "#/objectives/2/evaluation_time_s", "declare it for objective 'drag'"),
-    ("objectives/2/lease_s", 100.0, "#/objectives/2/lease_s", "declare it for objective 'drag'"),
-    ("objectives/2/timeout_s", 1.0, "#/objectives/2/timeout_s", "declare it for objective 'drag'"),
+    (
+        "objectives/2/same_run_as",
+        "drga",
+        "#/objectives/2/same_run_as",
+        "no objective 'drga'; did you mean 'drag'?",
+    ),
+    (
+        "objectives/2/same_run_as",
+        "lift",
+        "#/objectives/2/same_run_as",
+        "cannot be in its own run",
+    ),
+    (
+        "objectives/2/evaluation_time_s",
+        1.0,
+        "#/objectives/2/evaluation_time_s",
+        "declare it for objective 'drag'",
+    ),
+    (
+        "objectives/2/lease_s",
+        100.0,
+        "#/objectives/2/lease_s",
+        "declare it for objective 'drag'",
+    ),
+    (
+        "objectives/2/timeout_s",
+        1.0,
+        "#/objectives/2/timeout_s",
+        "declare it for objective 'drag'",
+    ),
     ("objectives/0/same_run_as", 3, "#/objectives/0/same_run_as", "valid string"),
     # times
-    ("objectives/0/evaluation_time_s", 0, "#/objectives/0/evaluation_time_s", "greater than 0"),
+    (
+        "objectives/0/evaluation_time_s",
+        0,
+        "#/objectives/0/evaluation_time_s",
+        "greater than 0",
+    ),
     ("objectives/0/lease_s", 0, "#/objectives/0/lease_s", "greater than 0"),
     ("objectives/0/timeout_s", -1, "#/objectives/0/timeout_s", "greater than 0"),
-    ("objectives/3/timeout_s", 119, "#/objectives/3/timeout_s", "timeout_s (119) must be at least lease_s (120)"),
-    ("objectives/0/timeout_s", 59, "#/objectives/0/timeout_s", "must be at least the study's lease_s (60)"),
+    (
+        "objectives/3/timeout_s",
+        119,
+        "#/objectives/3/timeout_s",
+        "timeout_s (119) must be at least lease_s (120)",
+    ),
+    (
+        "objectives/0/timeout_s",
+        59,
+        "#/objectives/0/timeout_s",
+        "must be at least the study's lease_s (60)",
+    ),
     ("lease_s", 0, "#/lease_s", "greater than 0"),
     ("lease_s", 86_401, "#/lease_s", "less than or equal to 86400"),
     # budget and other numbers
-    ("budget", 31, "#/budget", "the budget (31) is below the initial design of 32 samples (11 d - 1 with d = 3)"),
-    ("initial_samples", 61, "#/budget", "the budget (60) is below the initial design of 61 samples (initial_samples)"),
+    (
+        "budget",
+        31,
+        "#/budget",
+        "the budget (31) is below the initial design of 32 samples (11 d - 1 with d = 3)",
+    ),
+    (
+        "initial_samples",
+        61,
+        "#/budget",
+        "the budget (60) is below the initial design of 61 samples (initial_samples)",
+    ),
     ("initial_samples", 1, "#/initial_samples", "greater than or equal to 2"),
     ("budget", 0, "#/budget", "greater than or equal to 1"),
     ("budget", 1_000_001, "#/budget", "less than or equal to 1000000"),
@@ -250,9 +366,13 @@ SINGLE: list[tuple[str, object, str, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "pointer", "says"), SINGLE, ids=[f"{path} {str(value)[:15]!a}" for path, value, _, _ in SINGLE]
+    ("path", "value", "pointer", "says"),
+    SINGLE,
+    ids=[f"{path} {str(value)[:15]!a}" for path, value, _, _ in SINGLE],
 )
-def test_one_fault_is_said_once_and_where_it_is(path: str, value: object, pointer: str, says: str) -> None:
+def test_one_fault_is_said_once_and_where_it_is(
+    path: str, value: object, pointer: str, says: str
+) -> None:
     [(where, detail)] = faults(changed(path, value))
     assert where == pointer
     assert says in detail
@@ -268,16 +388,26 @@ def test_integers_that_floats_cannot_tell_apart() -> None:
 
 def test_odd_names_of_fields_are_escaped() -> None:
     assert [pointer for pointer, _ in faults({**MINIMAL, "a/b~c": 1})] == ["#/a~1b~0c"]
-    assert [pointer for pointer, _ in faults({**MINIMAL, "ratios": {"\ud800/": 1}})] == ["#/ratios/?~1"]
+    assert [
+        pointer for pointer, _ in faults({**MINIMAL, "ratios": {"\ud800/": 1}})
+    ] == ["#/ratios/?~1"]
 
 
 def with_runs(**same_run_as: str | None) -> dict[str, Any]:
-    return {**MINIMAL, "objectives": [{"name": name, "same_run_as": run} for name, run in same_run_as.items()]}
+    return {
+        **MINIMAL,
+        "objectives": [
+            {"name": name, "same_run_as": run} for name, run in same_run_as.items()
+        ],
+    }
 
 
 def test_a_chain_of_runs_says_the_way_out() -> None:
     assert faults(with_runs(a="b", b="c", c=None)) == [
-        ("#/objectives/0/same_run_as", "'b' has no jobs of its own, as it is in the run of 'c'; write 'c' here")
+        (
+            "#/objectives/0/same_run_as",
+            "'b' has no jobs of its own, as it is in the run of 'c'; write 'c' here",
+        )
     ]
 
 
@@ -291,7 +421,10 @@ def test_a_circle_of_runs_is_shown_for_each_of_its_members() -> None:
 
 def test_a_chain_into_a_circle_ends() -> None:
     found = dict(faults(with_runs(a="b", b="c", c="b")))
-    assert found["#/objectives/0/same_run_as"] == "'b' has no jobs of its own, as it is in the run of 'c'"
+    assert (
+        found["#/objectives/0/same_run_as"]
+        == "'b' has no jobs of its own, as it is in the run of 'c'"
+    )
 
 
 def test_all_faults_at_once_whatever_their_kind() -> None:
@@ -302,7 +435,10 @@ def test_all_faults_at_once_whatever_their_kind() -> None:
             {"name": "x", "type": "int", "low": "0", "high": 1.5},
             17,
         ],
-        "objectives": [{"name": "f", "same_run_as": "g"}, {"name": "h", "evaluation_time_s": -1}],
+        "objectives": [
+            {"name": "f", "same_run_as": "g"},
+            {"name": "h", "evaluation_time_s": -1},
+        ],
         "budget": 5,
         "strategy": "sbp",
         "ratios": {"q": 0},
@@ -329,7 +465,9 @@ def test_too_many_items_hide_no_fault_and_invent_none() -> None:
     objectives = [{"name": f"f{i}"} for i in range(25)]
     objectives[0]["same_run_as"] = "f24"
     objectives[1]["unt"] = "N"
-    assert [pointer for pointer, _ in faults({**MINIMAL, "objectives": objectives})] == [
+    assert [
+        pointer for pointer, _ in faults({**MINIMAL, "objectives": objectives})
+    ] == [
         "#/objectives",
         "#/objectives/1/unt",
     ]
@@ -371,22 +509,49 @@ def test_did_you_mean() -> None:
     assert did_you_mean("zzz", ["mass", "crash"]) == ""
 
 
-# Half surrogates, control characters, huge and non-finite numbers: all that a JSON parser can give.
+# Half surrogates, control characters, huge and non-finite numbers: all that a JSON
+# parser can give.
 TEXT = st.text(st.characters(exclude_categories=()), max_size=5)
 SCALARS = (
-    st.none() | st.booleans() | st.integers() | st.floats() | TEXT | st.sampled_from(["f", "g", "int", "log", 10**400])
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | TEXT
+    | st.sampled_from(["f", "g", "int", "log", 10**400])
 )
-JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3))
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3)
+    ),
+)
 
 
-def object_of(*fields: str, **known: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    return st.fixed_dictionaries({}, optional={**dict.fromkeys(fields, JSON), **known, "ü/~": JSON})
+def object_of(
+    *fields: str, **known: st.SearchStrategy[Any]
+) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(
+        {}, optional={**dict.fromkeys(fields, JSON), **known, "ü/~": JSON}
+    )
 
 
 NAMES = st.sampled_from(["f", "g", "h"]) | JSON
-VARIABLES = object_of("low", "high", name=NAMES, type=st.sampled_from(["int", "float"]), scale=st.just("log") | JSON)
+VARIABLES = object_of(
+    "low",
+    "high",
+    name=NAMES,
+    type=st.sampled_from(["int", "float"]),
+    scale=st.just("log") | JSON,
+)
 OBJECTIVES = object_of(
-    "direction", "evaluation_time_s", "unit", "lease_s", "timeout_s", name=NAMES, same_run_as=NAMES | st.none()
+    "direction",
+    "evaluation_time_s",
+    "unit",
+    "lease_s",
+    "timeout_s",
+    name=NAMES,
+    same_run_as=NAMES | st.none(),
 )
 SPECIFICATIONS = object_of(
     *Specification.model_fields,
@@ -412,7 +577,9 @@ def test_whatever_comes_is_a_specification_or_a_list_of_faults(raw: object) -> N
     else:
         assert result
         assert all(fault.pointer.startswith("#") and fault.detail for fault in result)
-        assert json.dumps([fault.model_dump() for fault in result], ensure_ascii=False).encode()
+        assert json.dumps(
+            [fault.model_dump() for fault in result], ensure_ascii=False
+        ).encode()
 
 
 @given(st.data())
@@ -423,13 +590,21 @@ def test_a_damaged_example_is_still_consistent_or_refused(data: st.DataObject) -
         part = data.draw(st.sampled_from(parts))
         key = data.draw(st.sampled_from(sorted(part)))
         part[key] = data.draw(
-            st.integers(-5, 5000) | st.floats() | st.none() | st.sampled_from(["mass", "drag", "log"])
+            st.integers(-5, 5000)
+            | st.floats()
+            | st.none()
+            | st.sampled_from(["mass", "drag", "log"])
         )
     result = parsed_or_faults(raw)
     if isinstance(result, Specification):
         # The optimiser checks once more, and must find nothing.
-        variables = tuple(problem.Variable(v.name, v.low, v.high, v.type, v.scale) for v in result.variables)
-        objectives = tuple(problem.Objective(o.name, o.direction) for o in result.objectives)
+        variables = tuple(
+            problem.Variable(v.name, v.low, v.high, v.type, v.scale)
+            for v in result.variables
+        )
+        objectives = tuple(
+            problem.Objective(o.name, o.direction) for o in result.objectives
+        )
         problem.Problem(variables, objectives, (1.0,) * len(objectives))
         assert result.initial_count <= result.budget
         assert sum(1 + len(result.also(run)) for run in result.runs) == len(objectives)

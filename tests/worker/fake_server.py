@@ -1,4 +1,6 @@
-"""A server in memory: responds to the worker's requests, can be unavailable, and records what it received."""
+"""A server in memory: responds to the worker's requests, can be unavailable, and
+records what it received.
+"""
 
 import itertools
 import json
@@ -25,28 +27,44 @@ class FakeServer:
     drained: bool = False
     timeout_s: float | None = None
     heartbeat_s: float = 20.0
-    statuses: dict[str, int] = field(default_factory=dict)  # by path: respond with this status instead
-    refusals: dict[int, int] = field(default_factory=dict)  # by job: the status of its tell
+    statuses: dict[str, int] = field(
+        default_factory=dict
+    )  # by path: respond with this status instead
+    refusals: dict[int, int] = field(
+        default_factory=dict
+    )  # by job: the status of its tell
     poison: set[int] = field(default_factory=set)  # jobs whose tells break the server
-    cancels: dict[str, tuple[str, str]] = field(default_factory=dict)  # by lease: reason and detail
+    cancels: dict[str, tuple[str, str]] = field(
+        default_factory=dict
+    )  # by lease: reason and detail
     ask_gate: threading.Event | None = None  # an ask is answered only when this is set
     ready: list[dict[str, Any]] = field(default_factory=list)
     asks: list[dict[str, Any]] = field(default_factory=list)
     told: dict[int, dict[str, Any]] = field(default_factory=dict)
     tells: list[list[int]] = field(default_factory=list)  # the jobs of each request
-    heartbeats: list[list[str]] = field(default_factory=list)  # the leases of each request
+    heartbeats: list[list[str]] = field(
+        default_factory=list
+    )  # the leases of each request
     heartbeat_timeouts: list[float] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
     def client(self) -> Client:
-        return Client("http://server", retry_s=0, transport=httpx.MockTransport(self.handle))
+        return Client(
+            "http://server", retry_s=0, transport=httpx.MockTransport(self.handle)
+        )
 
     def add(self, count: int = 1) -> None:
         for number in itertools.islice(self.numbers, count):
-            job = JOB.model_dump() | {"job": number, "lease": lease_of(number), "also": []}
-            self.ready.append(job | {"timeout_s": self.timeout_s, "heartbeat_s": self.heartbeat_s})
+            job = JOB.model_dump() | {
+                "job": number,
+                "lease": lease_of(number),
+                "also": [],
+            }
+            self.ready.append(
+                job | {"timeout_s": self.timeout_s, "heartbeat_s": self.heartbeat_s}
+            )
 
     def handle(self, request: httpx.Request) -> httpx.Response:
         path, body = request.url.path, json.loads(request.content)
@@ -79,7 +97,12 @@ class FakeServer:
     def ask(self, body: dict[str, Any]) -> Any:
         self.asks.append(body)
         if self.drained:
-            return {"jobs": [], "reason": "drained", "detail": "drained", "retry_after_s": 60.0}
+            return {
+                "jobs": [],
+                "reason": "drained",
+                "detail": "drained",
+                "retry_after_s": 60.0,
+            }
         count = body["max_jobs"]
         jobs, self.ready = self.ready[:count], self.ready[count:]
         if jobs:
@@ -94,7 +117,14 @@ class FakeServer:
             status = self.refusals.get(item["job"], 200)
             if status == 200:
                 assert self.told.setdefault(item["job"], item) == item
-            responses.append({"job": item["job"], "status": status, "state": "done", "detail": f"status {status}"})
+            responses.append(
+                {
+                    "job": item["job"],
+                    "status": status,
+                    "state": "done",
+                    "detail": f"status {status}",
+                }
+            )
         return responses
 
     def heartbeat(self, body: dict[str, Any]) -> Any:
@@ -104,7 +134,13 @@ class FakeServer:
             reason, detail = self.cancels.get(lease, (None, None))
             cancel = reason is not None
             responses.append(
-                {"lease": lease, "expires_at": "soon", "cancel": cancel, "reason": reason, "detail": detail}
+                {
+                    "lease": lease,
+                    "expires_at": "soon",
+                    "cancel": cancel,
+                    "reason": reason,
+                    "detail": detail,
+                }
             )
         return {"leases": responses}
 

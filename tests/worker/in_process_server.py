@@ -1,4 +1,6 @@
-"""A server and a planner in this process, which start faster than processes of their own."""
+"""A server and a planner in this process, which start faster than processes of their
+own.
+"""
 
 import signal
 import threading
@@ -20,7 +22,11 @@ from tests.e2e.processes import eventually
 def serving_here(database_url: str) -> Iterator[str]:
     """Yields the URL."""
     with bind("127.0.0.1", 0) as listener, planning_here(database_url):
-        server = Server(uvicorn.Config(create_app(load_settings(database_url=database_url)), log_config=None))
+        server = Server(
+            uvicorn.Config(
+                create_app(load_settings(database_url=database_url)), log_config=None
+            )
+        )
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         eventually(lambda: server.started, "the server")
@@ -46,7 +52,10 @@ def planning_here(database_url: str) -> Iterator[None]:
                 clean_up(database)
                 expire_leases(database)
 
-        threads = [threading.Thread(target=plan), threading.Thread(target=expire_and_clean_up)]
+        threads = [
+            threading.Thread(target=plan),
+            threading.Thread(target=expire_and_clean_up),
+        ]
         for thread in threads:
             thread.start()
         try:

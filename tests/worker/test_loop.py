@@ -1,4 +1,6 @@
-"""The worker's loop with a server in memory, and evaluations that end when the test says so."""
+"""The worker's loop with a server in memory, and evaluations that end when the test
+says so.
+"""
 
 import io
 import json
@@ -34,7 +36,9 @@ class HeldEvaluation:
 
     job: Job
     over: threading.Event = field(default_factory=threading.Event)
-    result: EvaluationResult = field(default_factory=lambda: EvaluationResult(1.0, duration_s=0.5))
+    result: EvaluationResult = field(
+        default_factory=lambda: EvaluationResult(1.0, duration_s=0.5)
+    )
     cancel_reasons: list[str] = field(default_factory=list)
 
     def wait(self, timeout_s: float | None) -> EvaluationResult | None:
@@ -95,7 +99,9 @@ class RunningWorker:
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("counterpoise.worker.slots.LONGEST_REST_S", 0.02)
     for module in ("teller", "asker", "heartbeats"):
-        monkeypatch.setattr(f"counterpoise.worker.{module}.pause_s", lambda _failures: 0.02)
+        monkeypatch.setattr(
+            f"counterpoise.worker.{module}.pause_s", lambda _failures: 0.02
+        )
 
 
 Run = Callable[..., Any]
@@ -104,14 +110,18 @@ Run = Callable[..., Any]
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     @contextmanager
-    def start(server: FakeServer, evaluator: HeldEvaluator | None = None, **options: Any) -> Iterator[RunningWorker]:
+    def start(
+        server: FakeServer, evaluator: HeldEvaluator | None = None, **options: Any
+    ) -> Iterator[RunningWorker]:
         evaluator = evaluator or HeldEvaluator()
         failures: list[Exception] = []
         log = io.StringIO()
         spool = Spool(tmp_path / "spool")
         with server.client() as client:
             config = WorkerConfig("me", ("wing",), **options)
-            loop = WorkerLoop(client, {"drag": evaluator}, spool, config, WorkerLog(True, log))
+            loop = WorkerLoop(
+                client, {"drag": evaluator}, spool, config, WorkerLog(True, log)
+            )
 
             def run_loop() -> None:
                 try:
@@ -136,10 +146,18 @@ def run(tmp_path: Path) -> Run:
 def test_jobs_are_evaluated_and_told_until_the_study_is_finished(run: Run) -> None:
     server = FakeServer(finished=True)
     server.add(20)
-    with run(server, HeldEvaluator(at_once=True), slots=3, until_finished=True) as worker:
+    with run(
+        server, HeldEvaluator(at_once=True), slots=3, until_finished=True
+    ) as worker:
         worker.join()
     assert sorted(server.told) == list(range(1, 21))
-    assert server.told[1] == {"job": 1, "lease": lease_of(1), "value": 1.0, "also": {}, "duration_s": 0.5}
+    assert server.told[1] == {
+        "job": 1,
+        "lease": lease_of(1),
+        "value": 1.0,
+        "also": {},
+        "duration_s": 0.5,
+    }
     assert worker.failures == []
     assert {ask["worker"] for ask in server.asks} == {"me"}
     assert server.asks[0]["studies"] == ["wing"]
@@ -153,7 +171,9 @@ def test_it_asks_only_for_as_many_jobs_as_slots_are_free(run: Run) -> None:
         evaluator = worker.evaluator
         eventually(lambda: len(evaluator.started) == 3, "three jobs")
         assert sorted(evaluator.slots) == [0, 1, 2]
-        assert [ask["max_jobs"] for ask in server.asks] == [3]  # and none while all slots are taken
+        assert [ask["max_jobs"] for ask in server.asks] == [
+            3
+        ]  # and none while all slots are taken
         evaluator.started[1].over.set()
         eventually(lambda: len(evaluator.started) == 4, "the fourth job")
         assert evaluator.slots[3] == evaluator.slots[1]
@@ -187,16 +207,23 @@ def test_a_failure_is_told(run: Run) -> None:
     server.add()
     with run(server) as worker:
         evaluation = worker.evaluator.first()
-        evaluation.result = failed(FailureKind.INFEASIBLE, "it folds", "log", duration_s=2.0)
+        evaluation.result = failed(
+            FailureKind.INFEASIBLE, "it folds", "log", duration_s=2.0
+        )
         evaluation.over.set()
         told = eventually(lambda: server.told.get(1), "the tell")
-    assert told["failure"] == {"kind": "infeasible", "message": "it folds\n--- printed ---\nlog"}
+    assert told["failure"] == {
+        "kind": "infeasible",
+        "message": "it folds\n--- printed ---\nlog",
+    }
     assert told["duration_s"] == 2.0
     (line,) = [line for line in worker.log_lines() if line.get("job") == 1]
     assert (line["level"], line["event"]) == ("warning", "infeasible: it folds")
 
 
-def test_an_evaluation_that_cannot_be_started_is_an_infrastructure_failure(run: Run) -> None:
+def test_an_evaluation_that_cannot_be_started_is_an_infrastructure_failure(
+    run: Run,
+) -> None:
     server = FakeServer()
     server.add()
     with run(server, HeldEvaluator(fault=OSError("no more processes"))):
@@ -223,11 +250,18 @@ def test_a_slot_rests_longer_after_each_infrastructure_failure_until_a_success(
         evaluator.fault = OSError("no licence")
         server.add(1)
         eventually(lambda: len(server.told) == 5, "one more failure")
-        eventually(lambda: [rest for rest in rests if rest > 1.0] == [2.0, 4.0, 6.0, 2.0], "its rest")
+        eventually(
+            lambda: [rest for rest in rests if rest > 1.0] == [2.0, 4.0, 6.0, 2.0],
+            "its rest",
+        )
 
 
-def test_an_error_of_an_evaluator_fails_only_its_job(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: HeldEvaluation, timeout_s: float | None) -> EvaluationResult | None:
+def test_an_error_of_an_evaluator_fails_only_its_job(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(
+        self: HeldEvaluation, timeout_s: float | None
+    ) -> EvaluationResult | None:
         raise ValueError("no JSON")
 
     monkeypatch.setattr(HeldEvaluation, "wait", broken)
@@ -235,7 +269,9 @@ def test_an_error_of_an_evaluator_fails_only_its_job(run: Run, monkeypatch: pyte
     server.add(2)
     with run(server, until_finished=True) as worker:
         worker.join()
-    assert [server.told[job]["failure"]["kind"] for job in (1, 2)] == ["infrastructure"] * 2
+    assert [server.told[job]["failure"]["kind"] for job in (1, 2)] == [
+        "infrastructure"
+    ] * 2
     assert "ValueError('no JSON')" in server.told[1]["failure"]["message"]
 
 
@@ -263,18 +299,26 @@ def test_a_result_that_cannot_be_told_fails_only_its_job(run: Run) -> None:
 # timeouts, heartbeats, cancels
 
 
-@pytest.mark.parametrize(("of_study", "of_worker"), [(0.2, None), (None, 0.2), (0.2, 100.0), (100.0, 0.2)])
-def test_a_timeout_is_an_error(run: Run, of_study: float | None, of_worker: float | None) -> None:
+@pytest.mark.parametrize(
+    ("of_study", "of_worker"), [(0.2, None), (None, 0.2), (0.2, 100.0), (100.0, 0.2)]
+)
+def test_a_timeout_is_an_error(
+    run: Run, of_study: float | None, of_worker: float | None
+) -> None:
     server = FakeServer(timeout_s=of_study)
     server.add()
     with run(server, timeout_s=of_worker) as worker:
         told = eventually(lambda: server.told.get(1), "the tell")
-        assert worker.evaluator.started[0].cancel_reasons == ["timeout: still running after 0.2 s"]
+        assert worker.evaluator.started[0].cancel_reasons == [
+            "timeout: still running after 0.2 s"
+        ]
     assert told["failure"]["kind"] == "error"
     assert told["failure"]["message"].startswith("timeout")
 
 
-def test_one_heartbeat_is_for_all_leases_and_as_often_as_the_server_wants(run: Run) -> None:
+def test_one_heartbeat_is_for_all_leases_and_as_often_as_the_server_wants(
+    run: Run,
+) -> None:
     server = FakeServer(heartbeat_s=0.1)
     server.add(3)
     with run(server, slots=3) as worker:
@@ -283,7 +327,10 @@ def test_one_heartbeat_is_for_all_leases_and_as_often_as_the_server_wants(run: R
         first = worker.evaluator.first()
         first.over.set()
         eventually(lambda: server.told, "the tell")
-        eventually(lambda: first.job.lease not in server.heartbeats[-1], "heartbeats without it")
+        eventually(
+            lambda: first.job.lease not in server.heartbeats[-1],
+            "heartbeats without it",
+        )
 
 
 def test_a_heartbeat_has_a_short_timeout(run: Run) -> None:
@@ -305,12 +352,17 @@ def test_heartbeats_go_on_after_an_outage(run: Run) -> None:
         eventually(lambda: len(server.heartbeats) > count, "another heartbeat")
 
 
-def test_a_cancel_of_the_server_ends_the_evaluation_and_releases_the_job(run: Run) -> None:
+def test_a_cancel_of_the_server_ends_the_evaluation_and_releases_the_job(
+    run: Run,
+) -> None:
     server = FakeServer(heartbeat_s=0.05)
     server.add(2)
     with run(server) as worker:
         evaluation = worker.evaluator.first()
-        server.cancels[evaluation.job.lease] = ("study_stopped", "the study was stopped")
+        server.cancels[evaluation.job.lease] = (
+            "study_stopped",
+            "the study was stopped",
+        )
         eventually(lambda: server.released == [evaluation.job.lease], "the release")
         assert evaluation.cancel_reasons == ["cancelled: the study was stopped"]
         eventually(lambda: len(worker.evaluator.started) == 2, "the next job")
@@ -333,7 +385,10 @@ def test_a_value_in_spite_of_a_cancel_is_told(run: Run) -> None:
     with run(server) as worker:
         evaluation = worker.evaluator.first()
         evaluation.cancel = lambda _: evaluation.over.set()
-        server.cancels[evaluation.job.lease] = ("value_known", "another worker told the value first")
+        server.cancels[evaluation.job.lease] = (
+            "value_known",
+            "another worker told the value first",
+        )
         assert eventually(lambda: server.told.get(1), "the tell")["value"] == 1.0
 
 
@@ -346,7 +401,9 @@ def spooled(folder: Path) -> list[Path]:
     return []
 
 
-def test_evaluations_go_on_while_the_server_is_unavailable(run: Run, tmp_path: Path) -> None:
+def test_evaluations_go_on_while_the_server_is_unavailable(
+    run: Run, tmp_path: Path
+) -> None:
     server = FakeServer()
     server.add(3)
     with run(server, slots=2) as worker:
@@ -388,7 +445,9 @@ def test_a_later_ask_that_is_refused_is_repeated(run: Run) -> None:
         eventually(lambda: server.told, "the tell")
 
 
-def test_without_a_disk_a_slot_waits_until_its_result_is_told(run: Run, tmp_path: Path) -> None:
+def test_without_a_disk_a_slot_waits_until_its_result_is_told(
+    run: Run, tmp_path: Path
+) -> None:
     (tmp_path / "spool").write_text("not a folder")
     server = FakeServer(statuses={"/tell": 503})
     server.add(2)
@@ -399,7 +458,9 @@ def test_without_a_disk_a_slot_waits_until_its_result_is_told(run: Run, tmp_path
         eventually(lambda: sorted(server.told) == [1, 2], "both results")
 
 
-def test_a_result_that_is_neither_told_nor_on_disk_is_logged_at_the_end(run: Run, tmp_path: Path) -> None:
+def test_a_result_that_is_neither_told_nor_on_disk_is_logged_at_the_end(
+    run: Run, tmp_path: Path
+) -> None:
     (tmp_path / "spool").write_text("not a folder")
     server = FakeServer(statuses={"/tell": 503})
     server.add()
@@ -453,7 +514,9 @@ def test_jobs_that_do_not_end_in_time_are_released(run: Run, stops: int) -> None
         worker.join()
     assert sorted(server.released) == [lease_of(1), lease_of(2)]
     assert server.told == {}
-    assert [evaluation.cancel_reasons for evaluation in worker.evaluator.started] == [["the worker is stopped"]] * 2
+    assert [evaluation.cancel_reasons for evaluation in worker.evaluator.started] == [
+        ["the worker is stopped"]
+    ] * 2
 
 
 def test_jobs_that_arrive_after_a_stop_are_released(run: Run) -> None:
@@ -489,7 +552,12 @@ def test_the_log_for_programs_is_json(run: Run) -> None:
     with run(server, HeldEvaluator(at_once=True), until_finished=True) as worker:
         worker.join()
     (done,) = [line for line in worker.log_lines() if line["event"] == "done"]
-    assert (done["job"], done["objective"], done["value"], done["level"]) == (1, "drag", 1.0, "info")
+    assert (done["job"], done["objective"], done["value"], done["level"]) == (
+        1,
+        "drag",
+        1.0,
+        "info",
+    )
 
 
 def test_the_log_for_people() -> None:

@@ -1,4 +1,6 @@
-"""Results on disk: saved before they are told, removed afterwards, adopted from processes that have ended."""
+"""Results on disk: saved before they are told, removed afterwards, adopted from
+processes that have ended.
+"""
 
 import json
 import threading
@@ -18,7 +20,13 @@ from tests.worker.fake_server import FakeServer, lease_of
 
 
 def tell_of(job: int) -> Tell:
-    return Tell(job=job, lease=lease_of(job), value=float(job), also={"lift": 0.1}, duration_s=0.5)
+    return Tell(
+        job=job,
+        lease=lease_of(job),
+        value=float(job),
+        also={"lift": 0.1},
+        duration_s=0.5,
+    )
 
 
 def files(root: Path) -> list[str]:
@@ -43,7 +51,9 @@ def server() -> FakeServer:
 
 
 @pytest.fixture
-def teller(server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Teller]:
+def teller(
+    server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Teller]:
     monkeypatch.setattr("counterpoise.worker.teller.pause_s", lambda _failures: 0.02)
     with server.client() as client, (tmp_path / "log").open("w") as stream:
         spool = Spool(tmp_path / "spool")
@@ -56,7 +66,9 @@ def teller(server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         spool.close()
 
 
-def test_a_result_is_on_disk_until_it_is_told(server: FakeServer, teller: Teller, tmp_path: Path) -> None:
+def test_a_result_is_on_disk_until_it_is_told(
+    server: FakeServer, teller: Teller, tmp_path: Path
+) -> None:
     server.unavailable = True
     teller.start()
     results = [teller.submit(tell_of(job)) for job in (1, 2, 3)]
@@ -66,7 +78,9 @@ def test_a_result_is_on_disk_until_it_is_told(server: FakeServer, teller: Teller
     assert teller.flush(PATIENCE_S) == []
     assert all(result.is_settled.is_set() for result in results)
     assert files(tmp_path / "spool") == []
-    assert server.told == {job: tell_of(job).model_dump(exclude_none=True) for job in (1, 2, 3)}
+    assert server.told == {
+        job: tell_of(job).model_dump(exclude_none=True) for job in (1, 2, 3)
+    }
     assert server.tells == [[1, 2, 3]]  # in one list
 
 
@@ -77,7 +91,9 @@ def test_what_is_saved_is_exact(tmp_path: Path) -> None:
     spool.close()
 
 
-def test_results_of_a_killed_worker_are_told_by_the_next(server: FakeServer, teller: Teller, tmp_path: Path) -> None:
+def test_results_of_a_killed_worker_are_told_by_the_next(
+    server: FakeServer, teller: Teller, tmp_path: Path
+) -> None:
     leave_behind(tmp_path / "spool", 1, 2)
     assert len(files(tmp_path / "spool")) == 2
     teller.start()
@@ -117,10 +133,16 @@ def test_a_result_that_the_server_never_accepts_is_set_aside_with_the_reason(
     (name,) = files(tmp_path / "spool")
     assert name == f"refused/2-{lease_of(2)}.json"
     refused = json.loads((tmp_path / "spool" / name).read_text())
-    assert (refused["status"], refused["detail"], refused["tell"]["value"]) == (status, f"status {status}", 2.0)
+    assert (refused["status"], refused["detail"], refused["tell"]["value"]) == (
+        status,
+        f"status {status}",
+        2.0,
+    )
 
 
-def test_a_result_that_breaks_the_server_does_not_hold_up_the_others(server: FakeServer, teller: Teller) -> None:
+def test_a_result_that_breaks_the_server_does_not_hold_up_the_others(
+    server: FakeServer, teller: Teller
+) -> None:
     server.poison = {2}
     for job in (1, 2, 3):
         teller.submit(tell_of(job))
@@ -131,7 +153,9 @@ def test_a_result_that_breaks_the_server_does_not_hold_up_the_others(server: Fak
     assert sorted(server.told) == [1, 2, 3]
 
 
-def test_a_result_that_cannot_be_saved_is_told_nevertheless(server: FakeServer, teller: Teller, tmp_path: Path) -> None:
+def test_a_result_that_cannot_be_saved_is_told_nevertheless(
+    server: FakeServer, teller: Teller, tmp_path: Path
+) -> None:
     (tmp_path / "spool").write_text("not a folder")
     result = teller.submit(tell_of(1))
     assert result.file is None
@@ -141,7 +165,9 @@ def test_a_result_that_cannot_be_saved_is_told_nevertheless(server: FakeServer, 
     assert sorted(server.told) == [1]
 
 
-def test_a_write_that_fails_leaves_no_part_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_leaves_no_part_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spool = Spool(tmp_path)
     spool.save(tell_of(1))
 
@@ -182,7 +208,9 @@ def test_files_and_folders_of_others_are_not_touched(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("src/lock"))
 
 
-def test_a_folder_that_cannot_be_adopted_does_not_hold_up_the_others(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_adopted_does_not_hold_up_the_others(
+    tmp_path: Path,
+) -> None:
     leave_behind(tmp_path, 1)
     (tmp_path / "0-00000000" / "lock").mkdir(parents=True)
     (tmp_path / "1-00000000").write_text("not a folder")
@@ -196,22 +224,32 @@ def test_a_response_of_a_proxy_is_not_a_refusal(
     server.statuses = {"/tell": status}
     teller.submit(tell_of(1))
     teller.start()
-    eventually(lambda: "telling results failed" in (tmp_path / "log").read_text(), "the response")
+    eventually(
+        lambda: "telling results failed" in (tmp_path / "log").read_text(),
+        "the response",
+    )
     server.statuses = {}
     assert teller.flush(PATIENCE_S) == []
     assert sorted(server.told) == [1]
 
 
-def test_each_user_and_server_has_a_spool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_each_user_and_server_has_a_spool(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    first, second = default_spool("https://me:secret@server:8000/a"), default_spool("https://server:8000/b")
+    first, second = (
+        default_spool("https://me:secret@server:8000/a"),
+        default_spool("https://server:8000/b"),
+    )
     assert first != second
     assert first.parent == tmp_path / "counterpoise" / "spool"
     assert first.name.startswith("server_8000-")
     assert default_spool("https://server:8000/b") == second
 
 
-def test_threads_may_save_their_first_results_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_may_save_their_first_results_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rename = Path.rename
 
     def slow(path: Path, target: Path) -> Path:

@@ -9,14 +9,20 @@ from urllib.parse import urlsplit
 
 
 @contextmanager
-def unreliable_link(url: str, *, delay_s: float, cuts: float, seed: int) -> Iterator[tuple[str, list[int]]]:
-    """Yields the URL to use instead, and a list with an item for each connection that was cut."""
+def unreliable_link(
+    url: str, *, delay_s: float, cuts: float, seed: int
+) -> Iterator[tuple[str, list[int]]]:
+    """Yields the URL to use instead, and a list with an item for each connection that
+    was cut.
+    """
     rng = random.Random(seed)  # noqa: S311
     cut: list[int] = []
     target = urlsplit(url)
     loop = asyncio.new_event_loop()
 
-    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, delay: float) -> None:
+    async def pump(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, delay: float
+    ) -> None:
         with suppress(OSError):
             while part := await reader.read(1 << 16):
                 await asyncio.sleep(delay)
@@ -27,7 +33,9 @@ def unreliable_link(url: str, *, delay_s: float, cuts: float, seed: int) -> Iter
                 await writer.drain()
         writer.transport.abort()
 
-    async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def connect(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
             onward, back = await asyncio.open_connection(target.hostname, target.port)
         except OSError:

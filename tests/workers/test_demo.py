@@ -1,4 +1,6 @@
-"""The demo with its real processes: it ends by itself, and however it ends nothing of it stays."""
+"""The demo with its real processes: it ends by itself, and however it ends nothing of
+it stays.
+"""
 
 import csv
 import json
@@ -24,22 +26,44 @@ from workers.demo.report import conclusion
 from workers.demo.run_virtual_study import run as run_virtual_study
 from workers.demo.virtual_study import VirtualResult, VirtualStudy
 
-# Several processes that load numerical libraries: minutes, where a machine has other things to do.
+# Several processes that load numerical libraries: minutes, where a machine has other
+# things to do.
 pytestmark = pytest.mark.timeout(900)
-SMALL = ("demo", "--problem", "dtlz2", "--m", "2", "--latency", "0.01", "--latency", "0.05")
+SMALL = (
+    "demo",
+    "--problem",
+    "dtlz2",
+    "--m",
+    "2",
+    "--latency",
+    "0.01",
+    "--latency",
+    "0.05",
+)
 LONG = (*SMALL, "--budget", "5000")
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [str(COUNTERPOISE), *arguments, "--out", "out"]
-    return subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @contextmanager
-def running(folder: Path, *arguments: str) -> Iterator[tuple["subprocess.Popen[str]", list[psutil.Process]]]:
+def running(
+    folder: Path, *arguments: str
+) -> Iterator[tuple["subprocess.Popen[str]", list[psutil.Process]]]:
     """A demo at work, and all the processes that it has started."""
     command = [str(COUNTERPOISE), *arguments, "--out", "out"]
-    with subprocess.Popen(command, cwd=folder, env=environment(), stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=folder, env=environment(), stderr=subprocess.PIPE, text=True
+    ) as process:
         family: list[psutil.Process] = []
         try:
             assert process.stderr is not None
@@ -57,7 +81,9 @@ def running(folder: Path, *arguments: str) -> Iterator[tuple["subprocess.Popen[s
 
 def evaluated(url: str) -> bool:
     study = httpx.get(f"{url}/studies/dtlz2").json()
-    return all(objective["done"] for objective in study.get("objectives", [{"done": 0}]))
+    return all(
+        objective["done"] for objective in study.get("objectives", [{"done": 0}])
+    )
 
 
 def alive(family: list[psutil.Process]) -> list[psutil.Process]:
@@ -72,7 +98,9 @@ def names(family: list[psutil.Process]) -> str:
 
 @dataclass(frozen=True)
 class Runs:
-    """Two runs in the same folder: one with tables that stays until SIGTERM, then one with JSON."""
+    """Two runs in the same folder: one with tables that stays until SIGTERM, then one
+    with JSON.
+    """
 
     folder: Path
     output: str
@@ -90,7 +118,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     with (
         (folder / "output").open("w") as output,
         subprocess.Popen(
-            command, cwd=folder, env=environment(), stdout=output, stderr=subprocess.PIPE, text=True
+            command,
+            cwd=folder,
+            env=environment(),
+            stdout=output,
+            stderr=subprocess.PIPE,
+            text=True,
         ) as demo,
     ):
         assert demo.stderr is not None
@@ -103,7 +136,15 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
         demo.terminate()
         code = demo.wait()
     json_run = run(folder, *SMALL, "--budget", "6", "--json")
-    return Runs(folder, (folder / "output").read_text(), "".join(messages), phase, alive(family), code, json_run)
+    return Runs(
+        folder,
+        (folder / "output").read_text(),
+        "".join(messages),
+        phase,
+        alive(family),
+        code,
+        json_run,
+    )
 
 
 def test_with_stay_the_server_runs_until_sigterm(runs: Runs) -> None:
@@ -124,11 +165,17 @@ def test_the_demo_ends_by_itself_with_a_front(runs: Runs) -> None:
         assert 0.0 < worker["busy"] <= 1.0
         assert worker["busy"] + worker["idle"] == 1.0
     assert f2["job_s"] >= 0.05
-    rows = list(csv.DictReader((runs.folder / "out" / "front.csv").read_text().splitlines()))
-    assert [int(row["sample"]) for row in rows] == [item["sample"] for item in report["front"]]
+    rows = list(
+        csv.DictReader((runs.folder / "out" / "front.csv").read_text().splitlines())
+    )
+    assert [int(row["sample"]) for row in rows] == [
+        item["sample"] for item in report["front"]
+    ]
     for row in rows:
         x = [float(row[f"x{k}"]) for k in (1, 2, 3)]
-        assert [float(row["f1"]), float(row["f2"])] == [synthetic.value(x, i, 2) for i in (0, 1)]
+        assert [float(row["f1"]), float(row["f2"])] == [
+            synthetic.value(x, i, 2) for i in (0, 1)
+        ]
     assert (runs.folder / "out" / "front.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -136,7 +183,13 @@ def test_the_report_compares_with_a_synchronous_study(runs: Runs) -> None:
     virtual = json.loads(runs.json_run.stdout)["virtual"]
     assert virtual["synchronous"]["jobs"] == [6, 6]
     assert virtual["asynchronous"]["jobs"][0] > 6
-    for text in ("The front:", "f1 (cheap)", "f2 (slow)", "virtual: synchronous", "With this seed"):
+    for text in (
+        "The front:",
+        "f1 (cheap)",
+        "f2 (slow)",
+        "virtual: synchronous",
+        "With this seed",
+    ):
         assert text in runs.output
     assert "6/6 full samples" in runs.messages
 
@@ -154,7 +207,9 @@ def test_a_busy_port_is_one_sentence(tmp_path: Path) -> None:
 def test_ctrl_c_leaves_no_process_and_a_folder_has_one_demo(tmp_path: Path) -> None:
     with running(tmp_path, *LONG) as (process, family):
         started = names(family)
-        assert all(f" {command} " in started for command in ("serve", "planner", "worker"))
+        assert all(
+            f" {command} " in started for command in ("serve", "planner", "worker")
+        )
         second = run(tmp_path, *SMALL)
         assert second.returncode == 1
         assert "another demo is running in out" in second.stderr
@@ -205,12 +260,22 @@ def test_known_points_are_not_evaluated_again(monkeypatch: pytest.MonkeyPatch) -
         return original(self, objective, x)
 
     monkeypatch.setattr(problems.DemoProblem, "evaluate", evaluate)
-    study = VirtualStudy(problem=problem, ratios=[1.0, 1.0], job_s=[0.1, 0.5], reference_point=[3.0, 3.0], known=[])
+    study = VirtualStudy(
+        problem=problem,
+        ratios=[1.0, 1.0],
+        job_s=[0.1, 0.5],
+        reference_point=[3.0, 3.0],
+        known=[],
+    )
     first = run_virtual_study(study)
     assert first.jobs == [6, 6]
     assert first.seconds == pytest.approx(6 * 0.5)
     assert len(evaluated) == 12
-    points = [dict(zip(("x1", "x2", "x3"), x, strict=True)) for objective, x in evaluated if objective == "f1"]
+    points = [
+        dict(zip(("x1", "x2", "x3"), x, strict=True))
+        for objective, x in evaluated
+        if objective == "f1"
+    ]
     known = [(x, {"f1": problem.evaluate("f1", x)}) for x in points]
     evaluated.clear()
     assert run_virtual_study(study.model_copy(update={"known": known})) == first
@@ -220,13 +285,29 @@ def test_known_points_are_not_evaluated_again(monkeypatch: pytest.MonkeyPatch) -
 def test_the_conclusion_follows_from_the_two_studies() -> None:
     def study(*history: tuple[float, float]) -> VirtualResult:
         _, last = history[-1]
-        return VirtualResult(seconds=10.0, hypervolume=last, front=1, jobs=[], busy=[], history=list(history))
+        return VirtualResult(
+            seconds=10.0,
+            hypervolume=last,
+            front=1,
+            jobs=[],
+            busy=[],
+            history=list(history),
+        )
 
-    better = conclusion({"asynchronous": study((4.0, 1.0), (6.0, 2.1), (10.0, 2.2)), "synchronous": study((10.0, 2.0))})
+    better = conclusion(
+        {
+            "asynchronous": study((4.0, 1.0), (6.0, 2.1), (10.0, 2.2)),
+            "synchronous": study((10.0, 2.0)),
+        }
+    )
     assert "10.0% larger" in better
     assert "after 6 s of 10 s" in better
-    worse = conclusion({"asynchronous": study((10.0, 1.0)), "synchronous": study((10.0, 2.0))})
+    worse = conclusion(
+        {"asynchronous": study((10.0, 1.0)), "synchronous": study((10.0, 2.0))}
+    )
     assert "50.0% smaller" in worse
     assert "after" not in worse
-    same = conclusion({"asynchronous": study((10.0, 2.0)), "synchronous": study((10.0, 2.0))})
+    same = conclusion(
+        {"asynchronous": study((10.0, 2.0)), "synchronous": study((10.0, 2.0))}
+    )
     assert "the same" in same

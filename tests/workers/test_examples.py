@@ -1,4 +1,6 @@
-"""docs/workers.md, done: its files are those of workers/examples, its commands are run as they are printed."""
+"""docs/workers.md, done: its files are those of workers/examples, its commands are run
+as they are printed.
+"""
 
 import re
 import shutil
@@ -10,33 +12,50 @@ import pytest
 from tests.e2e.processes import free_port, run_script, serving
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = [file for file in (ROOT / "workers" / "examples").iterdir() if file.is_file()]
+EXAMPLES = [
+    file for file in (ROOT / "workers" / "examples").iterdir() if file.is_file()
+]
 PAGE = (ROOT / "docs" / "workers.md").read_text()
 BLOCKS = re.findall(r"^```(.*)\n((?:.*\n)*?)```$", PAGE, re.M)
 
 
 def test_the_page_shows_the_examples_as_they_are() -> None:
-    assert {text for kind, text in BLOCKS if kind != "sh"} == {file.read_text() for file in EXAMPLES}
+    assert {text for kind, text in BLOCKS if kind != "sh"} == {
+        file.read_text() for file in EXAMPLES
+    }
 
 
 @pytest.mark.timeout(600)  # many processes, on a machine that may be busy
-@pytest.mark.skipif(shutil.which("curl") is None, reason="NO CURL HERE: the commands of docs/workers.md are not tested")
+@pytest.mark.skipif(
+    shutil.which("curl") is None,
+    reason="NO CURL HERE: the commands of docs/workers.md are not tested",
+)
 def test_the_commands_work_as_they_are_printed(tmp_path: Path) -> None:
     for file in EXAMPLES:
-        shutil.copyfile(file, tmp_path / file.name)  # as an editor makes it: not executable
+        shutil.copyfile(
+            file, tmp_path / file.name
+        )  # as an editor makes it: not executable
     with serving(f"sqlite:///{tmp_path / 'counterpoise.db'}") as (url, _):
         script = "set -eux\n" + "".join(text for kind, text in BLOCKS if kind == "sh")
-        script = script.replace("http://127.0.0.1:8000", url).replace("8786", str(free_port()))
+        script = script.replace("http://127.0.0.1:8000", url).replace(
+            "8786", str(free_port())
+        )
         said = run_script(script, tmp_path, url)
         study = httpx.get(f"{url}/studies/beam").json()
-        workers = {worker["worker"] for worker in httpx.get(f"{url}/workers").json()["items"]}
+        workers = {
+            worker["worker"] for worker in httpx.get(f"{url}/workers").json()["items"]
+        }
         assert study["phase"] == "finished", said
         assert {"by-hand", "curl-1"} < workers
         assert len(workers) == 2 + said.count(" ended\n") == 6, said
-        failed = httpx.get(f"{url}/studies/beam/jobs", params={"state": "failed", "limit": 1000}).json()["items"]
+        failed = httpx.get(
+            f"{url}/studies/beam/jobs", params={"state": "failed", "limit": 1000}
+        ).json()["items"]
         values = {
             (sample["x"]["width"], sample["x"]["height"]): sample["values"]
-            for sample in httpx.get(f"{url}/studies/beam/samples", params={"limit": 1000}).json()["items"]
+            for sample in httpx.get(
+                f"{url}/studies/beam/samples", params={"limit": 1000}
+            ).json()["items"]
         }
     for (width, height), found in values.items():
         known = {

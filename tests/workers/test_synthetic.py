@@ -23,13 +23,21 @@ def test_dtlz2_agrees_with_the_benchmarks(m: int) -> None:
     np.testing.assert_allclose(F, dtlz2(X, m), atol=1e-15)
 
 
-def test_a_worker_evaluates_its_own_objective_after_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_evaluates_its_own_objective_after_its_own_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     problem = problems.problem("dtlz2", 3, [0.25, 0.5, 2.0], None, seed=1)
     for name, value in problem.environment.items():
         monkeypatch.setenv(name, value)
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)
     x = {"x1": 0.1, "x2": 0.4, "x3": 0.8, "x4": 0.3}
-    assert synthetic.dtlz2(x, JOB) == problem.evaluate("f2", x) == synthetic.value(list(x.values()), 1, 3)
+    assert (
+        synthetic.dtlz2(x, JOB)
+        == problem.evaluate("f2", x)
+        == synthetic.value(list(x.values()), 1, 3)
+    )
     assert slept == [0.5]
-    assert [objective["evaluation_time_s"] for objective in problem.study["objectives"]] == [0.25, 0.5, 2.0]
+    assert [
+        objective["evaluation_time_s"] for objective in problem.study["objectives"]
+    ] == [0.25, 0.5, 2.0]

@@ -19,7 +19,9 @@ STUDY = Path(geometry.__file__).with_name("study.yaml")
 
 
 def test_the_mass_of_a_rectangular_wing() -> None:
-    """Box 0.18 m x 0.036 m outside, walls of 1 mm, 2 m long in all; fairings on 0.55 of 0.8 m2."""
+    """Box 0.18 m x 0.036 m outside, walls of 1 mm, 2 m long in all; fairings on 0.55 of
+    0.8 m2.
+    """
     x = {"span": 2.0, "taper": 1.0, "thickness_ratio": 0.1, "skin_thickness": 0.001}
     material = 2.0 * (0.18 * 0.036 - 0.178 * 0.034)  # m3
     assert mass(x) == pytest.approx(DENSITY * material + FAIRING * 0.55 * 0.8)
@@ -28,10 +30,20 @@ def test_the_mass_of_a_rectangular_wing() -> None:
 
 def test_the_mass_is_that_of_the_bricks_of_the_finite_elements() -> None:
     wing = Wing.of(MIDDLE)
-    mesh = walls(Box(wing.half, wing.box(ROOT_CHORD), wing.box(wing.tip_chord), wing.skin_thickness))
+    mesh = walls(
+        Box(
+            wing.half,
+            wing.box(ROOT_CHORD),
+            wing.box(wing.tip_chord),
+            wing.skin_thickness,
+        )
+    )
     corners = mesh.p[:, mesh.t]  # (3, 8, n)
     slices = np.unique(corners[0])
-    volume = sum(np.ptp(slices[i : i + 2]) * section_at((slices[i] + slices[i + 1]) / 2, wing) for i in range(16))
+    volume = sum(
+        np.ptp(slices[i : i + 2]) * section_at((slices[i] + slices[i + 1]) / 2, wing)
+        for i in range(16)
+    )
     assert mesh.t.shape[1] == 16 * (6 * 4 - 4 * 2)
     assert box_volume(wing) == pytest.approx(volume)
     assert np.ptp(mesh.p[1]) == pytest.approx(0.45 * ROOT_CHORD)
@@ -45,7 +57,9 @@ def section_at(y: float, wing: Wing) -> float:
 
 
 def elliptic(span: float, root: float) -> Array:
-    return shape(span, lambda y: root * np.sqrt(np.maximum(1.0 - (2.0 * y / span) ** 2, 0.0)))
+    return shape(
+        span, lambda y: root * np.sqrt(np.maximum(1.0 - (2.0 * y / span) ** 2, 0.0))
+    )
 
 
 def test_an_elliptic_wing_has_an_elliptic_lift_and_the_least_drag() -> None:
@@ -56,12 +70,18 @@ def test_an_elliptic_wing_has_an_elliptic_lift_and_the_least_drag() -> None:
         area = np.pi * span * root / 4.0
         c_l, aspect_ratio = 0.5, span**2 / area
         expected = c_l**2 / (np.pi * aspect_ratio) * 300.0 * area
-        assert induced_drag(a, c_l * 300.0 * area, span, 300.0) == pytest.approx(expected, rel=1e-12)
-        assert lift_per_length(a, 100.0, span, np.array([0.0, span / 2])) == pytest.approx([400 / np.pi / span, 0.0])
+        assert induced_drag(a, c_l * 300.0 * area, span, 300.0) == pytest.approx(
+            expected, rel=1e-12
+        )
+        assert lift_per_length(
+            a, 100.0, span, np.array([0.0, span / 2])
+        ) == pytest.approx([400 / np.pi / span, 0.0])
 
 
 def test_tapered_wings_drag_as_glauert_found() -> None:
-    """At aspect ratio 6 a rectangular wing has 4.9 % more than the elliptic one; near taper 0.4 there is a minimum."""
+    """At aspect ratio 6 a rectangular wing has 4.9 % more than the elliptic one; near
+    taper 0.4 there is a minimum.
+    """
 
     def excess(taper: float) -> float:
         root = 1.0 / (3.0 * (1.0 + taper))  # of span 1, aspect ratio 6
@@ -70,14 +90,18 @@ def test_tapered_wings_drag_as_glauert_found() -> None:
 
     assert excess(1.0) == pytest.approx(0.049, abs=0.001)
     tapers = np.linspace(0.1, 1.0, 19)
-    assert tapers[np.argmin([excess(taper) for taper in tapers])] == pytest.approx(0.4, abs=0.06)
+    assert tapers[np.argmin([excess(taper) for taper in tapers])] == pytest.approx(
+        0.4, abs=0.06
+    )
 
 
 def test_the_lift_along_the_span_adds_up() -> None:
     wing = Wing.of(MIDDLE)
     y = wing.half * np.cos((np.arange(2000) + 0.5) * np.pi / 4000)  # midpoints in theta
     steps = wing.half * np.sin((np.arange(2000) + 0.5) * np.pi / 4000) * np.pi / 4000
-    assert np.sum(lift_per_length(lift_shape(wing), 100.0, wing.span, y) * steps) == pytest.approx(50.0, rel=1e-5)
+    assert np.sum(
+        lift_per_length(lift_shape(wing), 100.0, wing.span, y) * steps
+    ) == pytest.approx(50.0, rel=1e-5)
 
 
 def test_drag_is_induced_drag_plus_friction() -> None:
@@ -89,7 +113,9 @@ def test_drag_is_induced_drag_plus_friction() -> None:
     assert form_factor(0.1) == pytest.approx(1.206)
     assert friction_drag(Wing.of(x)) == pytest.approx(friction)
     a = shape(3.0, lambda y: np.full(np.shape(y), 0.4))
-    assert drag(x) == pytest.approx(friction + induced_drag(a, weight(x), 3.0, DYNAMIC_PRESSURE))
+    assert drag(x) == pytest.approx(
+        friction + induced_drag(a, weight(x), 3.0, DYNAMIC_PRESSURE)
+    )
 
 
 PRISM = Box(1.5, (0.16, 0.04), (0.16, 0.04), 0.001)
@@ -107,17 +133,26 @@ def test_a_prismatic_box_bends_as_timoshenkos_beam() -> None:
 
 def test_a_finer_mesh_changes_the_deflection_by_less_than_a_thousandth() -> None:
     tapered = Box(1.5, (0.18, 0.05), (0.08, 0.02), 0.001)
-    coarse, fine = (tip_deflection(tapered, lambda y: 200.0 + 0.0 * y, bricks) for bricks in ((16, 4, 2), (24, 6, 3)))
+    coarse, fine = (
+        tip_deflection(tapered, lambda y: 200.0 + 0.0 * y, bricks)
+        for bricks in ((16, 4, 2), (24, 6, 3))
+    )
     assert coarse == pytest.approx(fine, rel=1e-3)
 
 
 def test_a_tapered_box_bends_as_its_beam_under_the_lift_of_the_wing() -> None:
-    """The curvature M / (E I) integrated along the span, with the moment of the lifting line's own load."""
+    """The curvature M / (E I) integrated along the span, with the moment of the lifting
+    line's own load.
+    """
     wing = Wing.of(MIDDLE)
     y = np.linspace(0.0, wing.half, 4001)
     load = lift_per_length(lift_shape(wing), 3.8 * weight(MIDDLE), wing.span, y)
-    moment = np.array([np.trapezoid(load[i:] * (y[i:] - y[i]), y[i:]) for i in range(len(y))])
-    w, h = (share * ROOT_CHORD * (1 - 0.4 * y / wing.half) for share in (0.45, 0.9 * 0.14))
+    moment = np.array(
+        [np.trapezoid(load[i:] * (y[i:] - y[i]), y[i:]) for i in range(len(y))]
+    )
+    w, h = (
+        share * ROOT_CHORD * (1 - 0.4 * y / wing.half) for share in (0.45, 0.9 * 0.14)
+    )
     t = wing.skin_thickness
     inertia = (w * h**3 - (w - 2 * t) * (h - 2 * t) ** 3) / 12.0
     bending = np.trapezoid(moment / (YOUNG * inertia) * (wing.half - y), y)
@@ -144,6 +179,10 @@ def test_the_objectives_conflict() -> None:
 def test_the_study_names_what_the_simulators_read() -> None:
     study = parse_specification(yaml.safe_load(STUDY.read_text()))
     assert [variable.name for variable in study.variables] == list(MIDDLE)
-    assert [objective.name for objective in study.objectives] == ["mass", "drag", "deflection"]
+    assert [objective.name for objective in study.objectives] == [
+        "mass",
+        "drag",
+        "deflection",
+    ]
     assert study.declared_times is False  # the ratios are measured
     assert study.initial_count == 43

@@ -1,4 +1,6 @@
-"""The study twice more in virtual time: with its ratios, and with all workers waiting for the slowest."""
+"""The study twice more in virtual time: with its ratios, and with all workers waiting
+for the slowest.
+"""
 
 import time
 
@@ -12,17 +14,32 @@ ASYNCHRONOUS, SYNCHRONOUS = "asynchronous", "synchronous"
 POLL_S = 0.2
 
 
-def compare(result: DemoResult, processes: DemoProcesses, console: Console) -> dict[str, VirtualResult]:
-    """Both modes, in parallel processes. Points that the study has evaluated are not evaluated again."""
+def compare(
+    result: DemoResult, processes: DemoProcesses, console: Console
+) -> dict[str, VirtualResult]:
+    """Both modes, in parallel processes.
+
+    Points that the study has evaluated are not evaluated again.
+    """
     measured = [objective.ratio for objective in result.study.objectives]
     ratios = {ASYNCHRONOUS: measured, SYNCHRONOUS: [1.0] * len(measured)}
-    running = {mode: _start(_virtual_study(result, ratios[mode]), mode, processes) for mode in ratios}
+    running = {
+        mode: _start(_virtual_study(result, ratios[mode]), mode, processes)
+        for mode in ratios
+    }
     with console.status("") as status:
         while any(process.is_running() for process in running.values()):
-            done = ", ".join(f"{mode} {_samples(process)}" for mode, process in running.items())
-            status.update(f"the same study in virtual time, full samples of {result.study.budget}: {done}")
+            done = ", ".join(
+                f"{mode} {_samples(process)}" for mode, process in running.items()
+            )
+            status.update(
+                f"the same study in virtual time, full samples of {result.study.budget}: {done}"
+            )
             time.sleep(POLL_S)
-    return {mode: VirtualResult.model_validate_json(_lines(process)[-1]) for mode, process in running.items()}
+    return {
+        mode: VirtualResult.model_validate_json(_lines(process)[-1])
+        for mode, process in running.items()
+    }
 
 
 def _virtual_study(result: DemoResult, ratios: list[float]) -> VirtualStudy:
@@ -40,7 +57,9 @@ def _virtual_study(result: DemoResult, ratios: list[float]) -> VirtualStudy:
 def _start(study: VirtualStudy, mode: str, processes: DemoProcesses) -> DemoProcess:
     file = processes.folder / f"{mode}.json"
     file.write_text(study.model_dump_json())
-    return processes.start(mode, [*PYTHON, "-m", "workers.demo.run_virtual_study", str(file)])
+    return processes.start(
+        mode, [*PYTHON, "-m", "workers.demo.run_virtual_study", str(file)]
+    )
 
 
 def _samples(process: DemoProcess) -> str:

@@ -1,4 +1,6 @@
-"""The progress of the demo on standard error: a live display on a terminal, a line from time to time elsewhere."""
+"""The progress of the demo on standard error: a live display on a terminal, a line from
+time to time elsewhere.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +25,9 @@ def display(console: Console) -> Iterator[Show]:
     began = time.monotonic()
     if console.is_terminal:
         with Live(console=console, transient=True, auto_refresh=False) as live:
-            yield lambda study, front: live.update(screen(study, front, time.monotonic() - began), refresh=True)
+            yield lambda study, front: live.update(
+                screen(study, front, time.monotonic() - began), refresh=True
+            )
         return
     printed_at = -LINE_EVERY_S
 
@@ -40,21 +44,39 @@ def display(console: Console) -> Iterator[Show]:
 def screen(study: StudyView, front: int, seconds: float) -> Group:
     head = Table.grid(padding=(0, 2))
     bar = ProgressBar(total=study.budget, completed=study.evaluated_full, width=30)
-    head.add_row(Text(study.phase, style="bold"), bar, f"{study.evaluated_full} of {study.budget} full samples")
+    head.add_row(
+        Text(study.phase, style="bold"),
+        bar,
+        f"{study.evaluated_full} of {study.budget} full samples",
+    )
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("objective")
     for title in COLUMNS:
         table.add_column(title, justify="right")
     for objective in study.objectives:
-        median = "" if objective.median_duration_s is None else f"{objective.median_duration_s:.2g}"
-        counts = (objective.leased, objective.done, objective.ready, objective.superseded)
+        median = (
+            ""
+            if objective.median_duration_s is None
+            else f"{objective.median_duration_s:.2g}"
+        )
+        counts = (
+            objective.leased,
+            objective.done,
+            objective.ready,
+            objective.superseded,
+        )
         table.add_row(objective.name, f"{objective.ratio:g}", median, *map(str, counts))
-    footer = Text(f"step {study.step} · {front} samples on the front · {seconds:.0f} s", style="dim")
+    footer = Text(
+        f"step {study.step} · {front} samples on the front · {seconds:.0f} s",
+        style="dim",
+    )
     health = [Text(f"! {item.detail}", style="yellow") for item in study.health]
     return Group(head, "", table, "", footer, *health)
 
 
 def line(study: StudyView, front: int, seconds: float) -> str:
-    jobs = ", ".join(f"{objective.name} {objective.done}" for objective in study.objectives)
+    jobs = ", ".join(
+        f"{objective.name} {objective.done}" for objective in study.objectives
+    )
     full = f"{study.evaluated_full}/{study.budget} full samples"
     return f"{seconds:4.0f} s  {study.phase}, step {study.step}: {full}; jobs done: {jobs}; front {front}"

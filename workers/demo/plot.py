@@ -12,14 +12,18 @@ Panel = tuple[str, str | None]  # objectives of the horizontal axis and of the c
 
 
 def draw_front(result: DemoResult, file: Path) -> None:
-    """Each of two objectives against the slowest, coloured by the other one; dominated samples in grey."""
+    """Each of two objectives against the slowest, coloured by the other one; dominated
+    samples in grey.
+    """
     panels = _panels(result.problem.objectives)
     figure = Figure(figsize=(6.2 * len(panels), 4.8), layout="constrained")
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for ax, panel in zip(axes, panels, strict=True):
         _draw_panel(figure, ax, result, panel)
     axes[0].legend(loc="best", frameon=True)
-    figure.suptitle(f"{result.study.name}: {len(result.front)} of {len(result.samples)} samples are on the front")
+    figure.suptitle(
+        f"{result.study.name}: {len(result.front)} of {len(result.samples)} samples are on the front"
+    )
     figure.savefig(file, dpi=130)
 
 

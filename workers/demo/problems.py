@@ -1,4 +1,6 @@
-"""The problems of the demo: the study, the functions of its workers, and the same values without a worker."""
+"""The problems of the demo: the study, the functions of its workers, and the same
+values without a worker.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +30,9 @@ class DemoProblem:
 
     @property
     def units(self) -> dict[str, str]:
-        with_unit = [objective for objective in self.study["objectives"] if "unit" in objective]
+        with_unit = [
+            objective for objective in self.study["objectives"] if "unit" in objective
+        ]
         return {objective["name"]: objective["unit"] for objective in with_unit}
 
     def evaluate(self, objective: str, x: Mapping[str, float]) -> float:
@@ -36,14 +40,24 @@ class DemoProblem:
         if self.study["name"] == "wing":
             module, function = self.functions[objective].split(":")
             return float(getattr(import_module(module), function)(x))
-        return synthetic.value(list(x.values()), self.objectives.index(objective), len(self.objectives))
+        return synthetic.value(
+            list(x.values()), self.objectives.index(objective), len(self.objectives)
+        )
 
 
-def problem(name: str, m: int, latencies: Sequence[float], budget: int | None, seed: int) -> DemoProblem:
-    chosen = wing() if name == "wing" else dtlz2(m, latencies or [CHEAP_S] * (m - 1) + [SLOW_S])
+def problem(
+    name: str, m: int, latencies: Sequence[float], budget: int | None, seed: int
+) -> DemoProblem:
+    chosen = (
+        wing()
+        if name == "wing"
+        else dtlz2(m, latencies or [CHEAP_S] * (m - 1) + [SLOW_S])
+    )
     default_initial = 11 * len(chosen.study["variables"]) - 1
     budget = budget or default_initial + SEARCH_SAMPLES
-    initial_samples = min(default_initial, max(2, budget * 2 // 3))  # a small budget is not all initial design
+    initial_samples = min(
+        default_initial, max(2, budget * 2 // 3)
+    )  # a small budget is not all initial design
     chosen.study.update(budget=budget, seed=seed, initial_samples=initial_samples)
     return chosen
 
@@ -59,8 +73,17 @@ def dtlz2(m: int, latencies: Sequence[float]) -> DemoProblem:
     times = zip(names, latencies, strict=True)
     study = {
         "name": "dtlz2",
-        "variables": [{"name": f"x{k + 1}", "low": 0.0, "high": 1.0} for k in range(m + 1)],
-        "objectives": [{"name": name, "evaluation_time_s": latency_s} for name, latency_s in times],
+        "variables": [
+            {"name": f"x{k + 1}", "low": 0.0, "high": 1.0} for k in range(m + 1)
+        ],
+        "objectives": [
+            {"name": name, "evaluation_time_s": latency_s} for name, latency_s in times
+        ],
     }
-    environment = {synthetic.M: str(m), synthetic.LATENCIES: ",".join(map(str, latencies))}
-    return DemoProblem(study, dict.fromkeys(names, "workers.synthetic:dtlz2"), environment)
+    environment = {
+        synthetic.M: str(m),
+        synthetic.LATENCIES: ",".join(map(str, latencies)),
+    }
+    return DemoProblem(
+        study, dict.fromkeys(names, "workers.synthetic:dtlz2"), environment
+    )

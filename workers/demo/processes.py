@@ -16,7 +16,9 @@ COUNTERPOISE = (*PYTHON, "-c", "from counterpoise.cli import main; main()")
 
 
 class DemoFailed(Exception):
-    """The message contains what to do; `code` is the exit code of the process that failed, if one did."""
+    """The message contains what to do; `code` is the exit code of the process that
+    failed, if one did.
+    """
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
@@ -24,7 +26,9 @@ class DemoFailed(Exception):
 
 
 class DemoProcess:
-    def __init__(self, name: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    def __init__(
+        self, name: str, process: "subprocess.Popen[bytes]", log: Path
+    ) -> None:
         self.name = name
         self.log = log
         self._process = process
@@ -33,9 +37,14 @@ class DemoProcess:
         """False if it has ended with exit code 0; raises DemoFailed for any other."""
         code = self._process.poll()
         if code:
-            lines = self.log.read_text(errors="replace").strip().splitlines() or ["no output"]
+            lines = self.log.read_text(errors="replace").strip().splitlines() or [
+                "no output"
+            ]
             reason = lines[-1].removeprefix("Error: ")
-            raise DemoFailed(f"the {self.name} ended with exit code {code}: {reason} (its log: {self.log})", code)
+            raise DemoFailed(
+                f"the {self.name} ended with exit code {code}: {reason} (its log: {self.log})",
+                code,
+            )
         return code is None
 
     def stop(self) -> None:
@@ -58,10 +67,16 @@ class DemoProcesses:
         self._group = group
         self._processes: list[DemoProcess] = []
 
-    def start(self, name: str, command: Sequence[str], **environment: str) -> DemoProcess:
+    def start(
+        self, name: str, command: Sequence[str], **environment: str
+    ) -> DemoProcess:
         """In the folder, which also gets the log."""
         log = self.folder / f"{name.replace(' ', '-')}.log"
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith("COUNTERPOISE_")}
+        inherited = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith("COUNTERPOISE_")
+        }
         with log.open("wb") as stream:
             process = subprocess.Popen(  # noqa: S603
                 command,

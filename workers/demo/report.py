@@ -37,7 +37,9 @@ def front_table(result: DemoResult) -> Table:
     variables = [variable["name"] for variable in result.problem.study["variables"]]
     names = [*result.problem.objectives, *variables]
     titles = [f"{name} [{units[name]}]" if name in units else name for name in names]
-    title = f"The front: {len(result.front)} of {result.study.evaluated_full} full samples"
+    title = (
+        f"The front: {len(result.front)} of {result.study.evaluated_full} full samples"
+    )
     table = _table(title, [], ["sample", *titles])
     for item in result.front:
         row = {**item.values, **item.x}
@@ -46,7 +48,9 @@ def front_table(result: DemoResult) -> Table:
 
 
 def workers_table(result: DemoResult) -> Table:
-    table = _table("The workers", ["worker"], ["ratio", "jobs", "s per evaluation", "busy", "idle"])
+    table = _table(
+        "The workers", ["worker"], ["ratio", "jobs", "s per evaluation", "busy", "idle"]
+    )
     for worker, objective in zip(result.workers, result.study.objectives, strict=True):
         table.add_row(
             f"{worker.objective} ({'cheap' if objective.cheap else 'slow'})",
@@ -61,16 +65,24 @@ def workers_table(result: DemoResult) -> Table:
 
 
 def comparison_table(result: DemoResult, virtual: dict[str, VirtualResult]) -> Table:
-    table = _table("The same seed and budget in virtual time", ["study"], ["seconds", "hypervolume", "front"])
+    table = _table(
+        "The same seed and budget in virtual time",
+        ["study"],
+        ["seconds", "hypervolume", "front"],
+    )
     for worker in result.workers:
         table.add_column(f"{worker.objective}\njobs", justify="right")
         table.add_column(f"{worker.objective}\nbusy", justify="right")
     jobs = [worker.jobs for worker in result.workers]
     busy = [worker.busy for worker in result.workers]
-    measured = _numbers(result.seconds, result.hypervolume, len(result.front), jobs, busy)
+    measured = _numbers(
+        result.seconds, result.hypervolume, len(result.front), jobs, busy
+    )
     table.add_row("this run, measured", *measured)
     for mode, study in virtual.items():
-        numbers = _numbers(study.seconds, study.hypervolume, study.front, study.jobs, study.busy)
+        numbers = _numbers(
+            study.seconds, study.hypervolume, study.front, study.jobs, study.busy
+        )
         table.add_row(f"virtual: {mode}", *numbers)
     table.caption = (
         "In virtual time a job takes its mean time of this run, planning takes none, and the ratios are known at once."
@@ -79,7 +91,13 @@ def comparison_table(result: DemoResult, virtual: dict[str, VirtualResult]) -> T
     return table
 
 
-def _numbers(seconds: float, hypervolume: float, front: int, jobs: Sequence[int], busy: Sequence[float]) -> list[str]:
+def _numbers(
+    seconds: float,
+    hypervolume: float,
+    front: int,
+    jobs: Sequence[int],
+    busy: Sequence[float],
+) -> list[str]:
     cells = [f"{seconds:.0f}", f"{hypervolume:.6g}", str(front)]
     for count, share in zip(jobs, busy, strict=True):
         cells += [str(count), f"{share:.1%}"]
@@ -89,7 +107,11 @@ def _numbers(seconds: float, hypervolume: float, front: int, jobs: Sequence[int]
 def conclusion(virtual: dict[str, VirtualResult]) -> str:
     """The comparison in a sentence, without more than the two simulations show."""
     asynchronous, synchronous = virtual[ASYNCHRONOUS], virtual[SYNCHRONOUS]
-    change = asynchronous.hypervolume / synchronous.hypervolume - 1.0 if synchronous.hypervolume else 0.0
+    change = (
+        asynchronous.hypervolume / synchronous.hypervolume - 1.0
+        if synchronous.hypervolume
+        else 0.0
+    )
     if change == 0.0:
         return f"With this seed the hypervolume of both studies is the same. {CAUTION}"
     comparative = "larger" if change > 0.0 else "smaller"

@@ -6,7 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from counterpoise.client import Client
-from counterpoise.wire.views import FrontItem, ObjectiveView, SampleView, StudyView, WorkerView
+from counterpoise.wire.views import (
+    FrontItem,
+    ObjectiveView,
+    SampleView,
+    StudyView,
+    WorkerView,
+)
 from workers.demo.problems import DemoProblem
 from workers.demo.virtual_study import VirtualResult
 
@@ -39,7 +45,9 @@ class DemoResult:
     def hypervolume(self) -> float:
         return self.study.hypervolume.value if self.study.hypervolume else 0.0
 
-    def as_json(self, virtual: dict[str, VirtualResult], files: list[Path]) -> dict[str, Any]:
+    def as_json(
+        self, virtual: dict[str, VirtualResult], files: list[Path]
+    ) -> dict[str, Any]:
         hypervolume = self.study.hypervolume
         return {
             "problem": self.study.name,
@@ -48,8 +56,12 @@ class DemoResult:
             "evaluated_full": self.study.evaluated_full,
             "seconds": self.seconds,
             "hypervolume": hypervolume.model_dump() if hypervolume else None,
-            "ratios": {objective.name: objective.ratio for objective in self.study.objectives},
-            "workers": [{**asdict(worker), "idle": worker.idle} for worker in self.workers],
+            "ratios": {
+                objective.name: objective.ratio for objective in self.study.objectives
+            },
+            "workers": [
+                {**asdict(worker), "idle": worker.idle} for worker in self.workers
+            ],
             "virtual": {mode: result.model_dump() for mode, result in virtual.items()},
             "front": [item.model_dump() for item in self.front],
             "files": [str(file) for file in files],
@@ -67,8 +79,13 @@ def read_result(client: Client, problem: DemoProblem) -> DemoResult:
         problem=problem,
         study=study,
         front=sorted(client.front(name), key=lambda item: item.values[first]),
-        samples=[sample for sample in full if len(sample.values) == len(problem.objectives)],
-        workers=[_summary(objective, workers[objective.name]) for objective in study.objectives],
+        samples=[
+            sample for sample in full if len(sample.values) == len(problem.objectives)
+        ],
+        workers=[
+            _summary(objective, workers[objective.name])
+            for objective in study.objectives
+        ],
         seconds=_seconds(study.created_at, study.finished_at or study.created_at),
     )
 
@@ -85,4 +102,6 @@ def _summary(objective: ObjectiveView, worker: WorkerView) -> WorkerSummary:
 
 
 def _seconds(began: str, ended: str) -> float:
-    return (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds()
+    return (
+        datetime.fromisoformat(ended) - datetime.fromisoformat(began)
+    ).total_seconds()

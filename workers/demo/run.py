@@ -19,7 +19,13 @@ from workers.demo.comparison import compare
 from workers.demo.display import display
 from workers.demo.plot import draw_front
 from workers.demo.problems import DemoProblem
-from workers.demo.processes import COUNTERPOISE, DemoFailed, DemoProcess, DemoProcesses, demo_processes
+from workers.demo.processes import (
+    COUNTERPOISE,
+    DemoFailed,
+    DemoProcess,
+    DemoProcesses,
+    demo_processes,
+)
 from workers.demo.report import comparison_table, conclusion, print_result, write_csv
 from workers.demo.result import DemoResult, read_result
 
@@ -29,7 +35,9 @@ START_POLL_S = 0.05
 PIPE_WIDTH = 160  # in a file or a pipe nothing needs to be cut off
 
 
-def run(problem: DemoProblem, folder: Path, port: int, *, stay: bool, as_json: bool) -> None:
+def run(
+    problem: DemoProblem, folder: Path, port: int, *, stay: bool, as_json: bool
+) -> None:
     signal.signal(signal.SIGTERM, _exit)
     signal.signal(signal.SIGHUP, _exit)
     messages = Console(stderr=True, highlight=False)
@@ -56,7 +64,9 @@ def run(problem: DemoProblem, folder: Path, port: int, *, stay: bool, as_json: b
             output.print(conclusion(virtual), soft_wrap=True)
             output.print(f"written: {files[0]}, {files[1]}", soft_wrap=True)
         if stay:
-            messages.print(f"the server stays at {url} (its API: {url}/docs) until Ctrl-C")
+            messages.print(
+                f"the server stays at {url} (its API: {url}/docs) until Ctrl-C"
+            )
             while server.is_running():
                 time.sleep(POLL_S)
 
@@ -76,12 +86,21 @@ def exclusive(folder: Path) -> Iterator[None]:
             raise DemoFailed(f"another demo is running in {folder}; {hint}") from None
         for file in folder.glob(f"{DATABASE}*"):
             file.unlink()
-        shutil.rmtree(folder / SPOOL, ignore_errors=True)  # with results for that database
+        shutil.rmtree(
+            folder / SPOOL, ignore_errors=True
+        )  # with results for that database
         yield
 
 
 def serve(processes: DemoProcesses, port: int) -> tuple[DemoProcess, str]:
-    command = [*COUNTERPOISE, "serve", "--port", str(port), "--database-url", f"sqlite:///{DATABASE}"]
+    command = [
+        *COUNTERPOISE,
+        "serve",
+        "--port",
+        str(port),
+        "--database-url",
+        f"sqlite:///{DATABASE}",
+    ]
     server = processes.start("server", command, COUNTERPOISE_LOG_FORMAT="json")
     while not (url := _url_in_log(server)):
         server.is_running()
@@ -101,12 +120,16 @@ def _url_in_log(server: DemoProcess) -> str | None:
 
 def _is_ready(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/readyz", timeout=10, trust_env=False).status_code == 200
+        return (
+            httpx.get(f"{url}/readyz", timeout=10, trust_env=False).status_code == 200
+        )
     except httpx.TransportError:
         return False
 
 
-def optimise(problem: DemoProblem, processes: DemoProcesses, url: str, messages: Console) -> DemoResult:
+def optimise(
+    problem: DemoProblem, processes: DemoProcesses, url: str, messages: Console
+) -> DemoResult:
     """Run one worker per objective until the study is finished."""
     name = problem.study["name"]
     with Client(url) as client:
@@ -128,6 +151,27 @@ def optimise(problem: DemoProblem, processes: DemoProcesses, url: str, messages:
 def start_workers(problem: DemoProblem, processes: DemoProcesses, url: str) -> None:
     name = problem.study["name"]
     for objective, function in problem.functions.items():
-        command = [*COUNTERPOISE, "worker", "--url", url, "--study", name, "--objective", f"{objective}={function}"]
-        options = ["--name", objective, "--slots", "1", "--spool", SPOOL, "--grace-s", "0", "--until-finished"]
-        processes.start(f"{objective} worker", [*command, *options], **problem.environment)
+        command = [
+            *COUNTERPOISE,
+            "worker",
+            "--url",
+            url,
+            "--study",
+            name,
+            "--objective",
+            f"{objective}={function}",
+        ]
+        options = [
+            "--name",
+            objective,
+            "--slots",
+            "1",
+            "--spool",
+            SPOOL,
+            "--grace-s",
+            "0",
+            "--until-finished",
+        ]
+        processes.start(
+            f"{objective} worker", [*command, *options], **problem.environment
+        )

@@ -1,6 +1,8 @@
-"""Runs a study in virtual time, with real evaluations: `python -m workers.demo.run_virtual_study FILE`.
+"""Runs a study in virtual time, with real evaluations: `python -m
+workers.demo.run_virtual_study FILE`.
 
-Prints the number of complete full samples, one number per line, and finally the result as JSON.
+Prints the number of complete full samples, one number per line, and finally the result
+as JSON.
 """
 
 import sys
@@ -62,13 +64,21 @@ def run(study: VirtualStudy) -> VirtualResult:
 class KnownValues:
     """Evaluates only points without a known value."""
 
-    def __init__(self, problem: DemoProblem, known: list[tuple[dict[str, float], dict[str, float]]]) -> None:
+    def __init__(
+        self,
+        problem: DemoProblem,
+        known: list[tuple[dict[str, float], dict[str, float]]],
+    ) -> None:
         self._problem = problem
         self._known = {tuple(x.values()): values for x, values in known}
 
     def evaluate(self, objective: str, x: Mapping[str, Any]) -> float:
         known = self._known.get(tuple(x.values()), {})
-        return known[objective] if objective in known else self._problem.evaluate(objective, x)
+        return (
+            known[objective]
+            if objective in known
+            else self._problem.evaluate(objective, x)
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""A study in virtual time: what it needs, and its result. Does not import the optimiser."""
+"""A study in virtual time: what it needs, and its result.
+
+Does not import the optimiser.
+"""
 
 from pydantic import BaseModel
 
@@ -10,7 +13,9 @@ class VirtualStudy(BaseModel):
     ratios: list[float]
     job_s: list[float]  # duration of a job of each objective
     reference_point: list[float]  # of the hypervolume
-    known: list[tuple[dict[str, float], dict[str, float]]]  # points and values that need no evaluation
+    known: list[
+        tuple[dict[str, float], dict[str, float]]
+    ]  # points and values that need no evaluation
 
 
 class VirtualResult(BaseModel):
@@ -23,4 +28,6 @@ class VirtualResult(BaseModel):
 
     def reached(self, hypervolume: float) -> float | None:
         """The time at which the hypervolume was first at least this."""
-        return next((time for time, value in self.history if value >= hypervolume), None)
+        return next(
+            (time for time, value in self.history if value >= hypervolume), None
+        )

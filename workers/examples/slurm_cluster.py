@@ -12,9 +12,17 @@ if __name__ == "__main__":
         job_cpu=16,  # cores for each of them
         memory="32 GB",
         walltime="04:00:00",
-        worker_extra_args=["--lifetime", "235m", "--lifetime-stagger", "4m"],  # end before Slurm ends the job
+        worker_extra_args=[
+            "--lifetime",
+            "235m",
+            "--lifetime-stagger",
+            "4m",
+        ],  # end before Slurm ends the job
         scheduler_options={"port": 8786},
     )
     cluster.adapt(minimum_jobs=0, maximum_jobs=64)
-    print("workers connect with: --executor", cluster.scheduler_address.replace("tcp://", "dask://"))
+    print(
+        "workers connect with: --executor",
+        cluster.scheduler_address.replace("tcp://", "dask://"),
+    )
     signal.pause()

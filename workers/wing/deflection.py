@@ -1,7 +1,9 @@
-"""The deflection of the tip at limit load: the box as an elastic body in three dimensions, clamped at the root.
+"""The deflection of the tip at limit load: the box as an elastic body in three
+dimensions, clamped at the root.
 
-Serendipity bricks with 2 x 2 x 2 integration points: linear bricks lock in walls this thin, and so do, a little,
-quadratic ones with full integration. One brick through the wall.
+Serendipity bricks with 2 x 2 x 2 integration points: linear bricks lock in walls this
+thin, and so do, a little, quadratic ones with full integration. One brick through the
+wall.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
-from skfem import Basis, BilinearForm, ElementHexS2, ElementVector, LinearForm, MeshHex, condense
+from skfem import (
+    Basis,
+    BilinearForm,
+    ElementHexS2,
+    ElementVector,
+    LinearForm,
+    MeshHex,
+    condense,
+)
 from skfem.helpers import ddot, sym_grad, trace
 
 from workers.wing.drag import lift_shape
@@ -37,7 +47,9 @@ class Box:
         """Outer width and depth at distances y from the root."""
         (root_width, root_depth), (tip_width, tip_depth) = self.root, self.tip
         s = y / self.length
-        return root_width + (tip_width - root_width) * s, root_depth + (tip_depth - root_depth) * s
+        return root_width + (tip_width - root_width) * s, root_depth + (
+            tip_depth - root_depth
+        ) * s
 
 
 def deflection(x: Mapping[str, float]) -> float:
@@ -45,12 +57,18 @@ def deflection(x: Mapping[str, float]) -> float:
     wing = Wing.of(x)
     a = lift_shape(wing)
     lift = LIMIT_LOAD_FACTOR * weight(x)
-    box = Box(wing.half, wing.box(ROOT_CHORD), wing.box(wing.tip_chord), wing.skin_thickness)
+    box = Box(
+        wing.half, wing.box(ROOT_CHORD), wing.box(wing.tip_chord), wing.skin_thickness
+    )
     return tip_deflection(box, lambda y: lift_per_length(a, lift, wing.span, y))
 
 
-def tip_deflection(box: Box, load: Callable[[Array], Array], bricks: tuple[int, int, int] = BRICKS) -> float:
-    """Mean over the tip section, under a load per length on the webs, as ribs would transfer it."""
+def tip_deflection(
+    box: Box, load: Callable[[Array], Array], bricks: tuple[int, int, int] = BRICKS
+) -> float:
+    """Mean over the tip section, under a load per length on the webs, as ribs would
+    transfer it.
+    """
     mesh = walls(box, bricks)
     element = ElementVector(ElementHexS2())
     everywhere = Basis(mesh, element, intorder=3)
@@ -59,7 +77,9 @@ def tip_deflection(box: Box, load: Callable[[Array], Array], bricks: tuple[int, 
     @BilinearForm
     def stiffness(u, v, _):  # type: ignore[no-untyped-def]
         strain, virtual = sym_grad(u), sym_grad(v)
-        return LAME * trace(strain) * trace(virtual) + 2.0 * SHEAR * ddot(strain, virtual)
+        return LAME * trace(strain) * trace(virtual) + 2.0 * SHEAR * ddot(
+            strain, virtual
+        )
 
     @LinearForm
     def lift(v, w):  # type: ignore[no-untyped-def]
@@ -67,22 +87,31 @@ def tip_deflection(box: Box, load: Callable[[Array], Array], bricks: tuple[int, 
         return load(w.x[0]) / (2.0 * box.wall * depth) * v[2]
 
     clamped = everywhere.get_dofs(lambda x: np.isclose(x[0], 0.0)).all()
-    K, f, u, free = condense(stiffness.assemble(everywhere), lift.assemble(webs), D=clamped)
+    K, f, u, free = condense(
+        stiffness.assemble(everywhere), lift.assemble(webs), D=clamped
+    )
     symmetric = {"SymmetricMode": True}
-    factors = splu(K.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric)
+    factors = splu(
+        K.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric
+    )
     u[free] = factors.solve(f)
     tip = everywhere.get_dofs(lambda x: np.isclose(x[0], box.length)).nodal["u^3"]
     return float(np.mean(u[tip]))
 
 
 def walls(box: Box, bricks: tuple[int, int, int] = BRICKS) -> MeshHex:
-    """Skins and webs as one layer of bricks around the hollow. Axes: along the span, forward, up."""
+    """Skins and webs as one layer of bricks around the hollow.
+
+    Axes: along the span, forward, up.
+    """
     along, across, up = bricks
 
     def ring(count: int) -> Array:  # 0 to 1 is the hollow, with a wall on either side
         return np.concatenate([[-1.0], np.linspace(0.0, 1.0, count + 1), [2.0]])
 
-    solid = MeshHex.init_tensor(np.linspace(0.0, box.length, along + 1), ring(across), ring(up))
+    solid = MeshHex.init_tensor(
+        np.linspace(0.0, box.length, along + 1), ring(across), ring(up)
+    )
     centre = solid.p[1:, solid.t].mean(axis=1)  # (2, bricks)
     is_hollow = np.all((centre > 0.0) & (centre < 1.0), axis=0)
     mesh = solid.restrict(np.flatnonzero(~is_hollow))

@@ -1,10 +1,19 @@
-"""Drag in level flight: induced drag of the lifting line, and friction of turbulent plates."""
+"""Drag in level flight: induced drag of the lifting line, and friction of turbulent
+plates.
+"""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from workers.wing.geometry import AIR_DENSITY, AIR_VISCOSITY, DYNAMIC_PRESSURE, ROOT_CHORD, SPEED, Wing
+from workers.wing.geometry import (
+    AIR_DENSITY,
+    AIR_VISCOSITY,
+    DYNAMIC_PRESSURE,
+    ROOT_CHORD,
+    SPEED,
+    Wing,
+)
 from workers.wing.lifting_line import Array, induced_drag, shape
 from workers.wing.mass import weight
 
@@ -27,13 +36,17 @@ def chord(wing: Wing, y: Array) -> Array:
 
 
 def friction_drag(wing: Wing) -> float:
-    """Of both sides, N: c_f of Prandtl and Schlichting, form factor of Hoerner, Gauss points along the span."""
+    """Of both sides, N: c_f of Prandtl and Schlichting, form factor of Hoerner, Gauss
+    points along the span.
+    """
     points, weights = np.polynomial.legendre.leggauss(STRIPS)
     y = wing.half * (points + 1.0) / 2.0
     c = chord(wing, y)
     reynolds = AIR_DENSITY * SPEED * c / AIR_VISCOSITY
     friction = 0.455 / np.log10(reynolds) ** 2.58
-    drag_per_length = 2.0 * friction * form_factor(wing.thickness_ratio) * c * DYNAMIC_PRESSURE
+    drag_per_length = (
+        2.0 * friction * form_factor(wing.thickness_ratio) * c * DYNAMIC_PRESSURE
+    )
     of_one_half = np.sum(weights * drag_per_length) * wing.half / 2.0
     return float(2.0 * of_one_half)
 

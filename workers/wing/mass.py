@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from workers.wing.geometry import BOX_WIDTH, FUSELAGE_MASS, GRAVITY, ROOT_CHORD, Wing
 
 DENSITY = 1600.0  # kg/m3: quasi-isotropic carbon laminate
-FAIRING = 0.8  # kg per m2 of planform outside the box: leading edge, trailing edge, ailerons
+FAIRING = (
+    0.8  # kg per m2 of planform outside the box: leading edge, trailing edge, ailerons
+)
 
 
 def mass(x: Mapping[str, float]) -> float:
@@ -17,8 +19,15 @@ def mass(x: Mapping[str, float]) -> float:
 
 
 def box_volume(wing: Wing) -> float:
-    """Material of the box of one half, m3. Its section is linear along the span, so the mean of both ends is exact."""
-    return wing.half * (wall_section(wing, ROOT_CHORD) + wall_section(wing, wing.tip_chord)) / 2.0
+    """Material of the box of one half, m3.
+
+    Its section is linear along the span, so the mean of both ends is exact.
+    """
+    return (
+        wing.half
+        * (wall_section(wing, ROOT_CHORD) + wall_section(wing, wing.tip_chord))
+        / 2.0
+    )
 
 
 def wall_section(wing: Wing, chord: float) -> float:

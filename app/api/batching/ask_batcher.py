@@ -1,4 +1,6 @@
-"""Long polling: all asks of this process are served together, and wait without a thread, connection or query each."""
+"""Long polling: all asks of this process are served together, and wait without a
+thread, connection or query each.
+"""
 
 import asyncio
 import threading
@@ -33,7 +35,9 @@ class PendingAsk:
 
 @dataclass(slots=True)
 class AskBatcher:
-    """One task leases jobs for all pending asks; one thread watches for changes made by other processes."""
+    """One task leases jobs for all pending asks; one thread watches for changes made by
+    other processes.
+    """
 
     database: Database
     heartbeat_s: float
@@ -51,7 +55,9 @@ class AskBatcher:
         def wake() -> None:
             loop.call_soon_threadsafe(self.wake)
 
-        self._watcher = threading.Thread(target=watch, args=(self.database, wake, self._watcher_stop), daemon=True)
+        self._watcher = threading.Thread(
+            target=watch, args=(self.database, wake, self._watcher_stop), daemon=True
+        )
         self._watcher.start()
         self._task = asyncio.create_task(self._run())
 
@@ -77,21 +83,40 @@ class AskBatcher:
         self._wake.set()
 
     async def ask(self, ask: Ask, disconnected: "asyncio.Future[None]") -> Asked:
-        """Return jobs as soon as there are any; after `wait_s`, the reason why there are none."""
-        jobs = [] if self._closing.is_set() else await self._wait_for_jobs(ask, disconnected)
+        """Return jobs as soon as there are any; after `wait_s`, the reason why there
+        are none.
+        """
+        jobs = (
+            []
+            if self._closing.is_set()
+            else await self._wait_for_jobs(ask, disconnected)
+        )
         if jobs:
             return Asked(jobs=jobs)
         return await asyncio.to_thread(explain_empty_ask, self.database, ask)
 
-    async def _wait_for_jobs(self, ask: Ask, disconnected: "asyncio.Future[None]") -> list[Job]:
-        pending = PendingAsk(ask, asyncio.get_running_loop().create_future(), accepts_empty=ask.wait_s == 0)
+    async def _wait_for_jobs(
+        self, ask: Ask, disconnected: "asyncio.Future[None]"
+    ) -> list[Job]:
+        pending = PendingAsk(
+            ask,
+            asyncio.get_running_loop().create_future(),
+            accepts_empty=ask.wait_s == 0,
+        )
         self.pending.append(pending)
         self._wake.set()
-        events: list[asyncio.Future[list[Job]] | asyncio.Future[None]] = [pending.jobs, disconnected]
+        events: list[asyncio.Future[list[Job]] | asyncio.Future[None]] = [
+            pending.jobs,
+            disconnected,
+        ]
         try:
-            await asyncio.wait(events, timeout=ask.wait_s, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                events, timeout=ask.wait_s, return_when=asyncio.FIRST_COMPLETED
+            )
             pending.accepts_empty = True
-            if pending.is_new:  # however short the wait, the first attempt to serve it is awaited
+            if (
+                pending.is_new
+            ):  # however short the wait, the first attempt to serve it is awaited
                 await asyncio.wait(events, return_when=asyncio.FIRST_COMPLETED)
         finally:
             if pending in self.pending:
@@ -100,20 +125,30 @@ class AskBatcher:
         return pending.jobs.result() if pending.jobs.done() else []
 
     async def _run(self) -> None:
-        """Serve new asks at once, and those that wait in a second task, so that neither delays the other."""
+        """Serve new asks at once, and those that wait in a second task, so that neither
+        delays the other.
+        """
         polled_at = time.monotonic()
         serving_waiting: asyncio.Task[None] | None = None
         while not self._closing.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), POLL_S)
-            if time.monotonic() - polled_at > POLL_S:  # nothing announces the end of a job's back-off
+            if (
+                time.monotonic() - polled_at > POLL_S
+            ):  # nothing announces the end of a job's back-off
                 self._jobs_may_be_ready = True
                 polled_at = time.monotonic()
             self._wake.clear()
-            if self._jobs_may_be_ready and (serving_waiting is None or serving_waiting.done()):
+            if self._jobs_may_be_ready and (
+                serving_waiting is None or serving_waiting.done()
+            ):
                 self._jobs_may_be_ready = False
                 waiting = [pending for pending in self.pending if not pending.is_new]
-                serving_waiting = asyncio.create_task(self._serve_waiting(waiting)) if waiting else None
+                serving_waiting = (
+                    asyncio.create_task(self._serve_waiting(waiting))
+                    if waiting
+                    else None
+                )
             await self._serve([pending for pending in self.pending if pending.is_new])
         if serving_waiting is not None:
             await serving_waiting
@@ -137,7 +172,9 @@ class AskBatcher:
             return False
         if any(shares):  # there may be more jobs than one transaction leases
             self.wake()
-        unserved = [pending.ask for pending, jobs in zip(group, shares, strict=True) if not jobs]
+        unserved = [
+            pending.ask for pending, jobs in zip(group, shares, strict=True) if not jobs
+        ]
         drained = await self._drained_among(unserved)
         undelivered: list[Job] = []
         for pending, jobs in zip(group, shares, strict=True):
@@ -154,10 +191,13 @@ class AskBatcher:
         """A list of jobs for each ask."""
         asks = [pending.ask for pending in group]
         has_new = any(pending.is_new for pending in group)
-        # Asks that wait are served only if a read, which locks nothing, finds ready jobs. It does not run in the
-        # writer thread: it may have to wait for a connection while others read.
+        # Asks that wait are served only if a read, which locks nothing, finds ready
+        # jobs. It does not run in the writer thread: it may have to wait for a
+        # connection while others read.
         if has_new or await asyncio.to_thread(any_jobs_for, self.database, asks):
-            return await self.database.in_writer_thread(serve_asks, self.database, asks, self.heartbeat_s)
+            return await self.database.in_writer_thread(
+                serve_asks, self.database, asks, self.heartbeat_s
+            )
         return [[] for _ in asks]
 
     async def _drained_among(self, unserved: Iterable[Ask]) -> set[str]:
@@ -168,7 +208,9 @@ class AskBatcher:
         try:
             return await asyncio.to_thread(drained_workers, self.database, waiting)
         except Exception as error:  # noqa: BLE001  leased jobs must still reach their workers
-            log.warning("drained workers are not known; they wait on", reason=first_line(error))
+            log.warning(
+                "drained workers are not known; they wait on", reason=first_line(error)
+            )
             return set()
 
     async def _release(self, undelivered: Sequence[Job]) -> None:
@@ -184,6 +226,11 @@ class AskBatcher:
             if pending.is_new and not pending.is_abandoned and not pending.jobs.done():
                 pending.jobs.set_exception(error)
         if isinstance(error, CounterpoiseError):
-            log.warning("asks were not served; waiting ones are tried again", reason=first_line(error))
+            log.warning(
+                "asks were not served; waiting ones are tried again",
+                reason=first_line(error),
+            )
         else:
-            log.error("asks were not served; waiting ones are tried again", exc_info=error)
+            log.error(
+                "asks were not served; waiting ones are tried again", exc_info=error
+            )

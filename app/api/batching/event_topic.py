@@ -14,14 +14,20 @@ MOST_AT_ONCE = 100
 
 @dataclass(slots=True, eq=False)
 class EventTopic:
-    """The latest events of one study (None: of all studies), encoded once for all listeners."""
+    """The latest events of one study (None: of all studies), encoded once for all
+    listeners.
+    """
 
     study: int | None
     listeners: int = 0
     is_deleted: bool = False
-    complete_after: int | None = None  # `_recent` holds every event after this position; None: none is known yet
+    complete_after: int | None = (
+        None  # `_recent` holds every event after this position; None: none is known yet
+    )
     changed: asyncio.Event = field(default_factory=asyncio.Event)
-    page_reads: dict[int, "asyncio.Task[tuple[Page, bytes]]"] = field(default_factory=dict)  # by position
+    page_reads: dict[int, "asyncio.Task[tuple[Page, bytes]]"] = field(
+        default_factory=dict
+    )  # by position
     _recent: deque[tuple[int, bytes]] = field(default_factory=deque)
 
     def encode(self, position: int, kind: str, data: dict[str, Any]) -> bytes:
@@ -35,7 +41,9 @@ class EventTopic:
             self.complete_after, _ = self._recent.popleft()
 
     def events_after(self, position: int) -> tuple[int, bytes] | None:
-        """The next events and the position behind them; None if they must be read from the database."""
+        """The next events and the position behind them; None if they must be read from
+        the database.
+        """
         if self.complete_after is None or position < self.complete_after:
             return None
         later = []

@@ -1,4 +1,6 @@
-"""Tells that arrive together are recorded together: one transaction, one durable commit for all of them."""
+"""Tells that arrive together are recorded together: one transaction, one durable commit
+for all of them.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -29,7 +31,9 @@ class PendingTells:
 
 @dataclass(slots=True)
 class TellBatcher:
-    """Collects tells while a transaction is running and records them in the next one; there is no timer."""
+    """Collects tells while a transaction is running and records them in the next one;
+    there is no timer.
+    """
 
     database: Database
     _pending: list[PendingTells] = field(default_factory=list)

@@ -21,7 +21,9 @@ STREAM: dict[int | str, dict[str, Any]] = {
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
     }
 }
-Follow = Annotated[bool, Query(description="false: end the stream after the events up to now")]
+Follow = Annotated[
+    bool, Query(description="false: end the stream after the events up to now")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +36,17 @@ class ResumePosition:
 
 async def get_resume_position(
     after: Annotated[
-        str | None, Query(description="begin after the event with this id; 0: with the oldest one kept", max_length=40)
+        str | None,
+        Query(
+            description="begin after the event with this id; 0: with the oldest one kept",
+            max_length=40,
+        ),
     ] = None,
     last_event_id: Annotated[
-        str | None, Header(description="the same, sent by a client that resumes; overrides `after`")
+        str | None,
+        Header(
+            description="the same, sent by a client that resumes; overrides `after`"
+        ),
     ] = None,
 ) -> ResumePosition:
     given = last_event_id or after
@@ -55,7 +64,13 @@ async def get_resume_position(
 ResumePositionDep = Annotated[ResumePosition, Depends(get_resume_position)]
 
 
-@router.get("/events", summary="Events of all studies", response_class=EventStream, status_code=200, responses=STREAM)
+@router.get(
+    "/events",
+    summary="Events of all studies",
+    response_class=EventStream,
+    status_code=200,
+    responses=STREAM,
+)
 async def get_events(
     broadcaster: EventBroadcasterDep, position: ResumePositionDep, follow: Follow = True
 ) -> EventStream:
@@ -65,7 +80,11 @@ async def get_events(
 
 
 @router.get(
-    "/studies/{name}/events", summary="Events of a study", response_class=EventStream, status_code=200, responses=STREAM
+    "/studies/{name}/events",
+    summary="Events of a study",
+    response_class=EventStream,
+    status_code=200,
+    responses=STREAM,
 )
 async def get_study_events(
     name: StudyName,
@@ -75,5 +94,7 @@ async def get_study_events(
     follow: Follow = True,
 ) -> EventStream:
     """Server-sent events from now on, or after `Last-Event-ID`."""
-    start = await asyncio.to_thread(begin_study, database, name, position.study_id, position.number)
+    start = await asyncio.to_thread(
+        begin_study, database, name, position.study_id, position.number
+    )
     return EventStream(broadcaster.listen(start, follow=follow))

@@ -17,7 +17,9 @@ async def healthz() -> Status:
 
 
 @router.head("/readyz", include_in_schema=False)
-@router.get("/readyz", summary="Is the server ready?", responses={503: {"model": Problem}})
+@router.get(
+    "/readyz", summary="Is the server ready?", responses={503: {"model": Problem}}
+)
 def readyz(database: DatabaseDep) -> Status:
     """Ready when the database is reachable and has the schema that this version needs."""
     require_head(database)

@@ -21,7 +21,9 @@ from counterpoise.wire.views import Imported
 router = APIRouter(tags=["files"])
 READERS_BY_TYPE = {"text/csv": read_csv, "application/json": read_json}
 CSV_EXAMPLE = "span,ribs,skin,mass,drag\n2.5,7,0.001,12.5,\n3.0,8,0.002,13.1,0.31\n"
-JSON_EXAMPLE = [{"x": {"span": 2.5, "ribs": 7, "skin": 0.001}, "values": {"mass": 12.5}}]
+JSON_EXAMPLE = [
+    {"x": {"span": 2.5, "ribs": 7, "skin": 0.001}, "values": {"mass": 12.5}}
+]
 BODY = {
     "required": True,
     "content": {
@@ -41,18 +43,29 @@ async def post_import(
     name: StudyName,
     request: Request,
     database: DatabaseDep,
-    dry_run: Annotated[bool, Query(description="report what would be done, and change nothing")] = False,
-    evaluate: Annotated[bool, Query(description="create jobs for the values that are missing")] = False,
+    dry_run: Annotated[
+        bool, Query(description="report what would be done, and change nothing")
+    ] = False,
+    evaluate: Annotated[
+        bool, Query(description="create jobs for the values that are missing")
+    ] = False,
 ) -> Imported:
-    """Imports all rows or, if any is invalid, none: then every fault is listed with its line or JSON pointer."""
-    media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    """Imports all rows or, if any is invalid, none: then every fault is listed with its
+    line or JSON pointer.
+    """
+    media_type = (
+        request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    )
     if media_type not in READERS_BY_TYPE:
         supported = " or ".join(READERS_BY_TYPE)
         raise HTTPException(
-            415, f"an import is {supported}, not {media_type or 'nothing'}; set the header Content-Type"
+            415,
+            f"an import is {supported}, not {media_type or 'nothing'}; set the header Content-Type",
         )
     read = partial(_read, media_type, await request.body())
-    return await run_in_threadpool(import_evaluations, database, name, read, evaluate=evaluate, dry_run=dry_run)
+    return await run_in_threadpool(
+        import_evaluations, database, name, read, evaluate=evaluate, dry_run=dry_run
+    )
 
 
 def _read(media_type: str, content: bytes, spec: Specification) -> Reading:
@@ -69,9 +82,23 @@ def get_export(
     name: StudyName,
     what: Annotated[What, Path(description="what to export")],
     database: DatabaseDep,
-    file_format: Annotated[Format, Query(alias="format", description="`json`: a page that holds all `items`")] = "csv",
+    file_format: Annotated[
+        Format,
+        Query(alias="format", description="`json`: a page that holds all `items`"),
+    ] = "csv",
 ) -> StreamingResponse:
-    """`samples` and `front` can be imported again. `jobs` has a row for each attempt."""
-    media_type = "text/csv; charset=utf-8" if file_format == "csv" else "application/json"
-    headers = {"Content-Disposition": f'attachment; filename="{name}-{what}.{file_format}"'}
-    return StreamingResponse(export(database, name, what, file_format), media_type=media_type, headers=headers)
+    """`samples` and `front` can be imported again.
+
+    `jobs` has a row for each attempt.
+    """
+    media_type = (
+        "text/csv; charset=utf-8" if file_format == "csv" else "application/json"
+    )
+    headers = {
+        "Content-Disposition": f'attachment; filename="{name}-{what}.{file_format}"'
+    }
+    return StreamingResponse(
+        export(database, name, what, file_format),
+        media_type=media_type,
+        headers=headers,
+    )

@@ -35,7 +35,9 @@ router = APIRouter(tags=["studies"])
     status_code=201,
     summary="Create a study",
     dependencies=ADMINS,
-    responses={200: {"model": StudyView, "description": "The same study exists already"}},
+    responses={
+        200: {"model": StudyView, "description": "The same study exists already"}
+    },
     openapi_extra=json_body(schema_reference(Specification), EXAMPLE),
 )
 def post_study(
@@ -44,10 +46,15 @@ def post_study(
     database: DatabaseDep,
     settings: SettingsDep,
     paused: Annotated[
-        bool, Query(description="plan nothing before `resume`, so that data can be imported first")
+        bool,
+        Query(
+            description="plan nothing before `resume`, so that data can be imported first"
+        ),
     ] = False,
 ) -> StudyView:
-    """The same specification again gives 200; another specification with the same name gives 409."""
+    """The same specification again gives 200; another specification with the same name
+    gives 409.
+    """
     spec = parse_specification(body)
     if not lifecycle.create(database, spec, settings.lease_s, paused=paused):
         response.status_code = 200
@@ -56,37 +63,60 @@ def post_study(
 
 @router.get("/studies", summary="List studies", dependencies=READERS)
 def get_studies(database: DatabaseDep, page: PageRequestDep) -> Page[StudySummary]:
-    """The oldest first. `next` of a response, given as `cursor`, leads to the page after it."""
+    """The oldest first.
+
+    `next` of a response, given as `cursor`, leads to the page after it.
+    """
     return to_page(progress.list_studies(database, page.after, page.limit), page)
 
 
-@router.get("/studies/{name}", summary="Progress and health of a study", dependencies=WORKERS_AND_READERS)
+@router.get(
+    "/studies/{name}",
+    summary="Progress and health of a study",
+    dependencies=WORKERS_AND_READERS,
+)
 def get_study(name: StudyName, database: DatabaseDep) -> StudyView:
-    """Counts by objective, the hypervolume, and in `health` what needs attention and what to do."""
+    """Counts by objective, the hypervolume, and in `health` what needs attention and
+    what to do.
+    """
     return progress.study_view(database, name)
 
 
-@router.delete("/studies/{name}", status_code=204, summary="Delete a study and all its data", dependencies=ADMINS)
+@router.delete(
+    "/studies/{name}",
+    status_code=204,
+    summary="Delete a study and all its data",
+    dependencies=ADMINS,
+)
 def delete_study(
     name: StudyName,
     database: DatabaseDep,
-    force: Annotated[bool, Query(description="even if workers hold jobs; their values are lost")] = False,
+    force: Annotated[
+        bool, Query(description="even if workers hold jobs; their values are lost")
+    ] = False,
 ) -> None:
     """Cannot be undone. Refused while workers hold jobs of the study, unless forced."""
     lifecycle.delete(database, name, force=force)
 
 
-@router.get("/studies/{name}/samples", summary="Samples with their values", dependencies=READERS)
+@router.get(
+    "/studies/{name}/samples", summary="Samples with their values", dependencies=READERS
+)
 def get_samples(
     name: StudyName,
     database: DatabaseDep,
     page: PageRequestDep,
     full: Annotated[
-        bool | None, Query(description="true: only samples wanted on all objectives; false: only cheap-only ones")
+        bool | None,
+        Query(
+            description="true: only samples wanted on all objectives; false: only cheap-only ones"
+        ),
     ] = None,
 ) -> Page[SampleView]:
     """Known values in the user's units and directions; failures by objective."""
-    return to_page(listings.list_samples(database, name, page.after, page.limit, full), page)
+    return to_page(
+        listings.list_samples(database, name, page.after, page.limit, full), page
+    )
 
 
 @router.get("/studies/{name}/jobs", summary="Jobs", dependencies=READERS)
@@ -94,29 +124,56 @@ def get_jobs(
     name: StudyName,
     database: DatabaseDep,
     page: PageRequestDep,
-    objective: Annotated[str | None, Query(max_length=100, description="only jobs of this objective")] = None,
-    state: Annotated[JobState | None, Query(description="only jobs in this state")] = None,
+    objective: Annotated[
+        str | None, Query(max_length=100, description="only jobs of this objective")
+    ] = None,
+    state: Annotated[
+        JobState | None, Query(description="only jobs in this state")
+    ] = None,
 ) -> Page[JobView]:
     """A job is one objective of one sample. The oldest first."""
-    return to_page(listings.list_jobs(database, name, page.after, page.limit, objective, state), page)
+    return to_page(
+        listings.list_jobs(database, name, page.after, page.limit, objective, state),
+        page,
+    )
 
 
-@router.get("/jobs/{job}", summary="History of a job", tags=["jobs"], dependencies=READERS)
+@router.get(
+    "/jobs/{job}", summary="History of a job", tags=["jobs"], dependencies=READERS
+)
 def get_job(
-    job: Annotated[int, Path(ge=1, le=2**53, description="its number, from /ask or a list of jobs", examples=[17])],
+    job: Annotated[
+        int,
+        Path(
+            ge=1,
+            le=2**53,
+            description="its number, from /ask or a list of jobs",
+            examples=[17],
+        ),
+    ],
     database: DatabaseDep,
 ) -> JobStory:
     """What happened to the job, which workers had it, and what it waits for."""
     return explain_job(database, job)
 
 
-@router.get("/studies/{name}/steps", summary="Steps with their diagnostics", dependencies=READERS)
-def get_steps(name: StudyName, database: DatabaseDep, page: PageRequestDep) -> Page[StepView]:
+@router.get(
+    "/studies/{name}/steps",
+    summary="Steps with their diagnostics",
+    dependencies=READERS,
+)
+def get_steps(
+    name: StudyName, database: DatabaseDep, page: PageRequestDep
+) -> Page[StepView]:
     """Finished steps and those that are due. `record` holds what a replay needs."""
     return to_page(listings.list_steps(database, name, page.after, page.limit), page)
 
 
-@router.get("/studies/{name}/front", summary="The nondominated full samples", dependencies=READERS)
+@router.get(
+    "/studies/{name}/front",
+    summary="The nondominated full samples",
+    dependencies=READERS,
+)
 def get_front(name: StudyName, database: DatabaseDep) -> Page[FrontItem]:
     """The whole front, in the user's units and directions."""
     return Page(items=listings.front(database, name), next=None)
@@ -129,7 +186,9 @@ def post_pause(name: StudyName, database: DatabaseDep) -> StudyView:
     return progress.study_view(database, name)
 
 
-@router.post("/studies/{name}/resume", summary="Resume a paused study", dependencies=ADMINS)
+@router.post(
+    "/studies/{name}/resume", summary="Resume a paused study", dependencies=ADMINS
+)
 def post_resume(name: StudyName, database: DatabaseDep) -> StudyView:
     """Ends a pause; a study that is not paused does not change."""
     lifecycle.resume(database, name)
@@ -137,9 +196,13 @@ def post_resume(name: StudyName, database: DatabaseDep) -> StudyView:
 
 
 @router.post("/studies/{name}/stop", summary="Finish a study now", dependencies=ADMINS)
-def post_stop(name: StudyName, database: DatabaseDep, body: Stop | None = None) -> StudyView:
+def post_stop(
+    name: StudyName, database: DatabaseDep, body: Stop | None = None
+) -> StudyView:
     """Ready jobs are superseded; running ones may finish, or are advised to cancel."""
-    lifecycle.stop(database, name, cancel_running=body.cancel_running if body else False)
+    lifecycle.stop(
+        database, name, cancel_running=body.cancel_running if body else False
+    )
     return progress.study_view(database, name)
 
 
@@ -150,7 +213,13 @@ def post_extend(name: StudyName, body: Extend, database: DatabaseDep) -> StudyVi
     return progress.study_view(database, name)
 
 
-@router.post("/studies/{name}/retry", summary="Run failed jobs again", dependencies=ADMINS)
-def post_retry(name: StudyName, database: DatabaseDep, body: Retry | None = None) -> Retried:
+@router.post(
+    "/studies/{name}/retry", summary="Run failed jobs again", dependencies=ADMINS
+)
+def post_retry(
+    name: StudyName, database: DatabaseDep, body: Retry | None = None
+) -> Retried:
     """Failed jobs are ready again, as if they had not failed; also in a finished study."""
-    return Retried(jobs=lifecycle.retry(database, name, body.objectives if body else None))
+    return Retried(
+        jobs=lifecycle.retry(database, name, body.objectives if body else None)
+    )

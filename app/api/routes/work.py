@@ -17,13 +17,27 @@ from app.api.validation_messages import BodyInvalid, errors_in_body, to_fault
 from app.errors import LeaseUnknown, ResultConflict, TellInvalid
 from app.service.work.heartbeat import heartbeat
 from app.service.work.release import release
-from counterpoise.wire.work import MOST_TELLS, Ask, Asked, HeartbeatAnswer, Leases, Released, Tell, Told
+from counterpoise.wire.work import (
+    MOST_TELLS,
+    Ask,
+    Asked,
+    HeartbeatAnswer,
+    Leases,
+    Released,
+    Tell,
+    Told,
+)
 
-router = APIRouter(tags=["work"], dependencies=WORKERS, responses=RESPONSES, route_class=FastRoute)
+router = APIRouter(
+    tags=["work"], dependencies=WORKERS, responses=RESPONSES, route_class=FastRoute
+)
 ERRORS_BY_STATUS = {404: LeaseUnknown, 409: ResultConflict, 422: TellInvalid}
 TELL = schema_reference(Tell)
-# An item that is not a tell refuses no other item, so the schema of a list must admit anything.
-INVALID_ITEM = {"description": "anything else: gets status 422 in its place, and refuses no other item"}
+# An item that is not a tell refuses no other item, so the schema of a list must admit
+# anything.
+INVALID_ITEM = {
+    "description": "anything else: gets status 422 in its place, and refuses no other item"
+}
 TELLS = {
     "type": "array",
     "items": {"anyOf": [TELL, INVALID_ITEM]},
@@ -31,12 +45,19 @@ TELLS = {
     "maxItems": MOST_TELLS,
     "description": "tells, each with a result in its place",
 }
-EXAMPLE = {"job": 17, "lease": "0123456789abcdef0123456789abcdef", "value": 3.25, "duration_s": 0.8}
+EXAMPLE = {
+    "job": 17,
+    "lease": "0123456789abcdef0123456789abcdef",
+    "value": 3.25,
+    "duration_s": 0.8,
+}
 
 
 @router.post("/ask", summary="Get jobs")
 async def post_ask(ask: Ask, request: Request) -> Asked:
-    """Responds at once if there are jobs, else as soon as there are any, else after `wait_s` with the reason."""
+    """Responds at once if there are jobs, else as soon as there are any, else after
+    `wait_s` with the reason.
+    """
     batcher: AskBatcher = request.app.state.ask_batcher
     disconnected = asyncio.ensure_future(_wait_for_disconnect(request))
     try:
@@ -55,8 +76,12 @@ async def _wait_for_disconnect(request: Request) -> None:
     summary="Tell a value or a failure, or a list of them",
     openapi_extra=json_body({"anyOf": [TELL, TELLS]}, EXAMPLE),
 )
-async def post_tell(body: Annotated[Any, Body()], request: Request) -> Told | list[Told]:
-    """Idempotent per lease. The items of a list are independent: an invalid one refuses no other.
+async def post_tell(
+    body: Annotated[Any, Body()], request: Request
+) -> Told | list[Told]:
+    """Idempotent per lease.
+
+    The items of a list are independent: an invalid one refuses no other.
 
     `job` and `lease` come from /ask; replace those of the example.
     """
@@ -75,7 +100,9 @@ async def post_tell(body: Annotated[Any, Body()], request: Request) -> Told | li
 
 async def _tell_list(items: list[Any], batcher: TellBatcher) -> list[Told]:
     if not 1 <= len(items) <= MOST_TELLS:
-        raise TellInvalid(f"a list holds 1 to {MOST_TELLS} tells, not {len(items)}; send several lists")
+        raise TellInvalid(
+            f"a list holds 1 to {MOST_TELLS} tells, not {len(items)}; send several lists"
+        )
     results: dict[int, Told] = {}
     valid: dict[int, Tell] = {}
     for index, item in enumerate(items):
@@ -93,17 +120,25 @@ def _invalid_item(item: Any, index: int, error: ValidationError) -> Told:
     fault = to_fault(errors_in_body(error, index)[0], Tell)
     job = item.get("job") if isinstance(item, dict) else None
     is_number = isinstance(job, int) and not isinstance(job, bool)
-    return Told(job=job if is_number else 0, status=422, detail=f"{fault.pointer}: {fault.detail}")
+    return Told(
+        job=job if is_number else 0,
+        status=422,
+        detail=f"{fault.pointer}: {fault.detail}",
+    )
 
 
 @router.post("/heartbeat", summary="Prolong leases")
 async def post_heartbeat(body: Leases, request: Request) -> HeartbeatAnswer:
-    """Returns new deadlines, and which jobs to cancel. Revives an expired lease while no other worker has its job.
+    """Returns new deadlines, and which jobs to cancel.
+
+    Revives an expired lease while no other worker has its job.
 
     Leases come from /ask; replace that of the example.
     """
     leases = list(dict.fromkeys(body.leases))
-    return HeartbeatAnswer(leases=await run_in_threadpool(heartbeat, request.app.state.database, leases))
+    return HeartbeatAnswer(
+        leases=await run_in_threadpool(heartbeat, request.app.state.database, leases)
+    )
 
 
 @router.post("/release", summary="Give jobs back")
@@ -113,4 +148,6 @@ async def post_release(body: Leases, request: Request) -> Released:
     Leases come from /ask; replace that of the example.
     """
     leases = list(dict.fromkeys(body.leases))
-    return Released(released=await run_in_threadpool(release, request.app.state.database, leases))
+    return Released(
+        released=await run_in_threadpool(release, request.app.state.database, leases)
+    )

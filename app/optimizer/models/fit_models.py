@@ -24,9 +24,12 @@ from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.strategy import Strategy
 
 FrozenModels = Sequence[Kriging | None]  # one per objective, or empty
-# Like the builtin map; an executor's map fits objectives in parallel, with the same result.
+# Like the builtin map; an executor's map fits objectives in parallel, with the same
+# result.
 Map = Callable[[Callable[[FitTask], Kriging], Iterable[FitTask]], Iterable[Kriging]]
-Member = tuple[int, bool]  # an objective's number, and whether it is the frozen member of its ensemble
+Member = tuple[
+    int, bool
+]  # an objective's number, and whether it is the frozen member of its ensemble
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,8 +70,10 @@ def fit_models(
     truth: Mapping[int, Truth] | None = None,
     frozen: FrozenModels = (),
 ) -> Models:
-    """`truth`: the cheap objectives themselves, by number, for strategies that call them. `frozen`: the frozen models
-    of an earlier step, which are the same as if they were fitted again."""
+    """`truth`: the cheap objectives themselves, by number, for strategies that call
+    them. `frozen`: the frozen models of an earlier step, which are the same as if they
+    were fitted again.
+    """
     _check_dimensions(problem, snapshot)
     # Sorted, so that the order in which values were told has no effect.
     order = np.lexsort((*snapshot.F.T, *snapshot.X.T))
@@ -95,17 +100,23 @@ def _check_dimensions(problem: Problem, snapshot: Snapshot) -> None:
         )
 
 
-def _truths(training_sets: Sequence[TrainingSet], truth: Mapping[int, Truth]) -> list[Truth | None]:
+def _truths(
+    training_sets: Sequence[TrainingSet], truth: Mapping[int, Truth]
+) -> list[Truth | None]:
     """One per objective; None where it is learnt."""
     truths: list[Truth | None] = []
     for i, training in enumerate(training_sets):
         if training.truth and i not in truth:
-            raise ValueError(f"this strategy calls objective {i} itself: hand its function to propose as truth[{i}]")
+            raise ValueError(
+                f"this strategy calls objective {i} itself: hand its function to propose as truth[{i}]"
+            )
         truths.append(truth[i] if training.truth else None)
     return truths
 
 
-def _reused(training_sets: Sequence[TrainingSet], frozen: FrozenModels) -> dict[Member, Kriging]:
+def _reused(
+    training_sets: Sequence[TrainingSet], frozen: FrozenModels
+) -> dict[Member, Kriging]:
     """The given frozen models, as far as the strategy uses them."""
     reused: dict[Member, Kriging] = {}
     for i, model in enumerate(frozen):
@@ -115,19 +126,29 @@ def _reused(training_sets: Sequence[TrainingSet], frozen: FrozenModels) -> dict[
 
 
 def _fit_tasks(
-    snapshot: Snapshot, training_sets: Sequence[TrainingSet], reused: Mapping[Member, Kriging]
+    snapshot: Snapshot,
+    training_sets: Sequence[TrainingSet],
+    reused: Mapping[Member, Kriging],
 ) -> dict[Member, FitTask]:
     tasks: dict[Member, FitTask] = {}
     for i, training in enumerate(training_sets):
         if not training.truth and len(training.model) > 0:
             tasks[i, False] = FitTask(training.model, snapshot.theta[i])
-        if training.frozen is not None and len(training.frozen) > 0 and (i, True) not in reused:
-            tasks[i, True] = FitTask(training.frozen, snapshot.frozen_theta[i], frozen=True)
+        if (
+            training.frozen is not None
+            and len(training.frozen) > 0
+            and (i, True) not in reused
+        ):
+            tasks[i, True] = FitTask(
+                training.frozen, snapshot.frozen_theta[i], frozen=True
+            )
     return tasks
 
 
 def _ensembles(
-    snapshot: Snapshot, truths: Sequence[Truth | None], members: Mapping[Member, Kriging]
+    snapshot: Snapshot,
+    truths: Sequence[Truth | None],
+    members: Mapping[Member, Kriging],
 ) -> tuple[tuple[Surrogate, ...], tuple[ModelReport | None, ...]]:
     surrogates, reports = [], []
     for i, truth in enumerate(truths):
@@ -139,10 +160,15 @@ def _ensembles(
     return tuple(surrogates), tuple(reports)
 
 
-def _without_constant(model: Kriging | None, frozen: Kriging | None) -> tuple[Kriging | None, Kriging | None]:
-    """The members of an ensemble, except one that saw a single value if the other saw more."""
-    # Differs from [SBP-BO]: such a member predicts that value everywhere, with a variance that has no unit. The product
-    # of experts would follow it, and of two of them return their values with rounding, which is no longer constant.
+def _without_constant(
+    model: Kriging | None, frozen: Kriging | None
+) -> tuple[Kriging | None, Kriging | None]:
+    """The members of an ensemble, except one that saw a single value if the other saw
+    more.
+    """
+    # Differs from [SBP-BO]: such a member predicts that value everywhere, with a
+    # variance that has no unit. The product of experts would follow it, and of two of
+    # them return their values with rounding, which is no longer constant.
     if model is None or frozen is None:
         return model, frozen
     if frozen.constant_:
@@ -151,10 +177,11 @@ def _without_constant(model: Kriging | None, frozen: Kriging | None) -> tuple[Kr
 
 
 def _ranges(F: Floats, training_sets: Sequence[TrainingSet]) -> tuple[Floats, Floats]:
-    """Minimum and range of D^t; of an objective's other values where D^t is too small, or constant; else 0.
+    """Minimum and range of D^t; of an objective's other values where D^t is too small,
+    or constant; else 0.
 
-    Constant is what a model treats as constant: a range of rounding errors would stretch predictions a millionfold, and
-    a range of 1 would depend on the user's unit.
+    Constant is what a model treats as constant: a range of rounding errors would
+    stretch predictions a millionfold, and a range of 1 would depend on the user's unit.
     """
     m = len(training_sets)
     low, high = np.empty(m), np.empty(m)

@@ -1,7 +1,7 @@
 """The fit of one model to one data set: a task that can be sent to another process.
 
-Above `MOST_FROZEN` points a frozen model is fitted to the best and to some of the others; above `MOST_TUNED` points its
-hyperparameters come from a part of them.
+Above `MOST_FROZEN` points a frozen model is fitted to the best and to some of the
+others; above `MOST_TUNED` points its hyperparameters come from a part of them.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,9 @@ MOST_TUNED = 545
 @dataclass(frozen=True, slots=True)
 class FitTask:
     data: Data
-    theta: Floats | None  # where the fit starts; of a frozen model: found before, the model is only factorised
+    theta: (
+        Floats | None
+    )  # where the fit starts; of a frozen model: found before, the model is only factorised
     frozen: bool = False
 
 
@@ -30,7 +32,9 @@ def fit_task(task: FitTask) -> Kriging:
 
 
 def fit_frozen(data: Data, theta: Floats | None) -> Kriging:
-    """The same model, to the last bit, whether theta is found now or was found at an earlier step."""
+    """The same model, to the last bit, whether theta is found now or was found at an
+    earlier step.
+    """
     data = thin(data)
     if theta is None:
         rows = spread_over_values(data.y, MOST_TUNED)
@@ -42,7 +46,8 @@ def thin(data: Data) -> Data:
     """Above 1100 points: half of them the best, the others at random."""
     order = np.lexsort((*data.X.T[::-1], data.y))
     if len(data) > MOST_FROZEN:
-        # Differs from [SBP-BO]: it learns from all. The same points at every step, so not from the step's generator.
+        # Differs from [SBP-BO]: it learns from all. The same points at every step, so
+        # not from the step's generator.
         rng = np.random.default_rng(len(data))
         half = MOST_FROZEN // 2
         others = rng.permutation(order[half:])[: MOST_FROZEN - half]

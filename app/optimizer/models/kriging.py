@@ -1,4 +1,5 @@
-"""Ordinary kriging as a scikit-learn regressor, with its own likelihood (see `likelihood`).
+"""Ordinary kriging as a scikit-learn regressor, with its own likelihood (see
+`likelihood`).
 
 Notation:
     theta (d,)   coefficients in the correlation exp(-sum_k theta_k (x_k - x'_k)^2)
@@ -8,10 +9,12 @@ Notation:
     w (n,)       L^-1 1
     a (n,)       R^-1 (y - beta)
 
-Units. Inside, inputs and outputs are standardised; start and bounds of theta refer to standardised inputs. What a model
-shows (`theta_`, `beta_`, `sigma2_`) and the `theta0` that it takes are in the units of X and y as given. So the theta
-of one step is the right start for the next one, whose inputs have another mean and spread, and the theta of a part of
-the data can serve for all of it. Only `log_likelihood_` is that of the standardised outputs.
+Units. Inside, inputs and outputs are standardised; start and bounds of theta refer to
+standardised inputs. What a model shows (`theta_`, `beta_`, `sigma2_`) and the `theta0`
+that it takes are in the units of X and y as given. So the theta of one step is the
+right start for the next one, whose inputs have another mean and spread, and the theta
+of a part of the data can serve for all of it. Only `log_likelihood_` is that of the
+standardised outputs.
 """
 
 import copy
@@ -26,27 +29,38 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from app.optimizer.arrays import Floats
 from app.optimizer.models.likelihood import Likelihood, correlate, invert_lower
 from app.optimizer.models.maximise_likelihood import cold_start, maximise
-from app.optimizer.models.standardise import merge_repeated, standardise, standardise_theta
+from app.optimizer.models.standardise import (
+    merge_repeated,
+    standardise,
+    standardise_theta,
+)
 
 
 class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """A Gaussian process with a constant unknown mean; rows that occur several times count once, with their mean value.
+    """A Gaussian process with a constant unknown mean; rows that occur several times
+    count once, with their mean value.
 
-    `theta0` is where the search for theta starts, such as another model's `theta_` (None: 0.5 for standardised inputs);
-    with `optimize=False` it is used as it is.
+    `theta0` is where the search for theta starts, such as another model's `theta_`
+    (None: 0.5 for standardised inputs); with `optimize=False` it is used as it is.
     """
 
-    def __init__(self, theta0: npt.ArrayLike | None = None, optimize: bool = True) -> None:
+    def __init__(
+        self, theta0: npt.ArrayLike | None = None, optimize: bool = True
+    ) -> None:
         self.theta0 = theta0
         self.optimize = optimize
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
-        rows, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True)  # (n given, d), (n given,)
+        rows, values = validate_data(
+            self, X, y, dtype=np.float64, y_numeric=True
+        )  # (n given, d), (n given,)
         values = np.asarray(values, dtype=np.float64)
         distinct, self.y_, self.rows_ = merge_repeated(rows, values)
         Z, self.x_mean_, x_scale = standardise(distinct)  # (n, d), (d,), (d,)
         t, y_mean, y_scale = standardise(self.y_)  # (n,), (), ()
-        self.constant_ = not t.any()  # then its deviations have a shape, but no scale: they are nearly 0
+        self.constant_ = (
+            not t.any()
+        )  # then its deviations have a shape, but no scale: they are nearly 0
         likelihood = Likelihood(Z, t)
         theta = self._choose_theta(likelihood, x_scale)  # (d,)
         factors = likelihood.factorise(theta)
@@ -63,16 +77,26 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         return self
 
     @overload
-    def predict(self, X: npt.ArrayLike, return_std: Literal[False] = False) -> Floats: ...
+    def predict(
+        self, X: npt.ArrayLike, return_std: Literal[False] = False
+    ) -> Floats: ...
     @overload
-    def predict(self, X: npt.ArrayLike, return_std: Literal[True]) -> tuple[Floats, Floats]: ...
-    def predict(self, X: npt.ArrayLike, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
-        """The mean, and the standard deviation of a value told at X; the latter includes that of the estimated mean."""
+    def predict(
+        self, X: npt.ArrayLike, return_std: Literal[True]
+    ) -> tuple[Floats, Floats]: ...
+    def predict(
+        self, X: npt.ArrayLike, return_std: bool = False
+    ) -> Floats | tuple[Floats, Floats]:
+        """The mean, and the standard deviation of a value told at X; the latter
+        includes that of the estimated mean.
+        """
         rows = self._check(X)
         return self.mean_and_std(rows) if return_std else self.mean(rows)
 
     def mean(self, X: Floats) -> Floats:
-        """As `predict`, for rows known to be valid: scikit-learn's checks take longer than the mean of 100 rows."""
+        """As `predict`, for rows known to be valid: scikit-learn's checks take longer
+        than the mean of 100 rows.
+        """
         k = correlate(self.S_, self._scale(X))  # (n, N)
         mean: Floats = self.beta_ + self.a_ @ k  # (N,)
         return mean
@@ -83,15 +107,19 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         mean = self.beta_ + self.a_ @ k  # (N,)
         V = blas.dtrmm(1.0, self.L_inverse_, k, lower=1, overwrite_b=1)  # (n, N)
         explained = np.einsum("ij,ij->j", V, V)  # (N,)
-        trend = (1.0 - self.w_ @ V) ** 2 / (self.w_ @ self.w_)  # (N,): of the estimated mean
+        trend = (1.0 - self.w_ @ V) ** 2 / (
+            self.w_ @ self.w_
+        )  # (N,): of the estimated mean
         v = 1.0 + self.eps_ - explained + trend  # (N,)
         v = np.maximum(v, self.eps_)  # less can only be rounding
         return mean, np.sqrt(self.sigma2_ * v)
 
     def leave_one_out(self) -> tuple[Floats, Floats]:
-        """Mean and standard deviation at each row given to `fit`, from the other rows with the same theta and sigma2.
+        """Mean and standard deviation at each row given to `fit`, from the other rows
+        with the same theta and sigma2.
 
-        Closed form of Dubrule (1983); the mean is estimated each time. A single row has no other rows: NaN.
+        Closed form of Dubrule (1983); the mean is estimated each time. A single row has
+        no other rows: NaN.
         """
         check_is_fitted(self)
         L_inverse = np.tril(self.L_inverse_)
@@ -105,7 +133,9 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         return mean[self.rows_], std[self.rows_]
 
     def believe(self, X: npt.ArrayLike) -> Self:
-        """The model as it will be if the values at X turn out as predicted: the same means, less variance."""
+        """The model as it will be if the values at X turn out as predicted: the same
+        means, less variance.
+        """
         if np.shape(X)[0] == 0:
             return self
         rows = self._check(X)  # (q, d)
@@ -116,7 +146,9 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         model.S_ = np.asfortranarray(scaled)
         model.y_ = np.concatenate([self.y_, y])
         model.rows_ = np.concatenate([self.rows_, numbers])
-        model.a_ = np.concatenate([self.a_, np.zeros(len(y))])  # believed values do not change the mean
+        model.a_ = np.concatenate(
+            [self.a_, np.zeros(len(y))]
+        )  # believed values do not change the mean
         unscaled = np.ones(self.n_features_in_)
         factors = Likelihood(model.S_, model.y_).factorise(unscaled)
         model.eps_ = factors.eps

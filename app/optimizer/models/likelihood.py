@@ -1,4 +1,5 @@
-"""The likelihood of an ordinary kriging model and its gradient: one Cholesky, one inverse and one n*n*d product.
+"""The likelihood of an ordinary kriging model and its gradient: one Cholesky, one
+inverse and one n*n*d product.
 
 Notation (inputs and outputs standardised):
     X (n, d)     inputs                              y (n,)     outputs
@@ -7,8 +8,8 @@ Notation (inputs and outputs standardised):
     w, z (n,)    L^-1 1 and L^-1 y                   beta       (w.z) / (w.w), the estimated mean
     a (n,)       R^-1 (y - beta)                     sigma2     |z - beta w|^2 / n, the estimated process variance
 
-Only lower triangles are computed, in Fortran order and in place: the part above the diagonal of an (n, n) array here
-is finite and has no meaning.
+Only lower triangles are computed, in Fortran order and in place: the part above the
+diagonal of an (n, n) array here is finite and has no meaning.
 """
 
 from dataclasses import dataclass
@@ -21,9 +22,14 @@ from app.optimizer.arrays import Floats
 Evaluation = tuple[float, Floats]  # a value and its gradient
 
 EPS = 1e-8
-LOWEST_EXPONENT = -80.0  # exp(-80) = 1.8e-35; far below it come denormal numbers, which are slow
-LEAST_VARIANCE = 1e-20  # instead of the 0 of constant outputs, so that logarithms and ratios of variances exist
-PANEL = 128  # columns worked on at a time, so that a panel stays in the processor's cache from one pass to the next
+LOWEST_EXPONENT = (
+    -80.0
+)  # exp(-80) = 1.8e-35; far below it come denormal numbers, which are slow
+# instead of the 0 of constant outputs, so that logarithms and ratios of variances exist
+LEAST_VARIANCE = 1e-20
+# columns worked on at a time, so that a panel stays in the processor's cache from one
+# pass to the next
+PANEL = 128
 LEAF = 48  # the largest triangle given to LAPACK's own inversion
 
 
@@ -41,7 +47,9 @@ class Factors:
 
 
 class Likelihood:
-    """The likelihood of one data set, as a function of log theta; each call overwrites its two (n, n) arrays."""
+    """The likelihood of one data set, as a function of log theta; each call overwrites
+    its two (n, n) arrays.
+    """
 
     def __init__(self, X: Floats, y: Floats) -> None:
         n = len(X)
@@ -63,7 +71,9 @@ class Likelihood:
         return -factors.log_likelihood, -gradient(S, self.K, W)
 
     def factorise(self, theta: Floats) -> Factors:
-        """All but the gradient, at half the cost; L is in the place of R, until the next call."""
+        """All but the gradient, at half the cost; L is in the place of R, until the
+        next call.
+        """
         S = self.X * np.sqrt(theta)  # (n, d)
         correlate_lower(S, self.K)
         L, eps = cholesky(self.K, self.R)
@@ -75,7 +85,9 @@ def correlate_lower(S: Floats, K: Floats) -> None:
     n = len(S)
     squares = np.einsum("ij,ij->i", S, S)  # (n,)
     blas.dsyrk(2.0, S, c=K, lower=1, overwrite_c=1)
-    blas.dsyr2(-1.0, squares, np.ones(n), lower=1, a=K, overwrite_a=1)  # now 2 s.s' - |s|^2 - |s'|^2
+    blas.dsyr2(
+        -1.0, squares, np.ones(n), lower=1, a=K, overwrite_a=1
+    )  # now 2 s.s' - |s|^2 - |s'|^2
     for j in range(0, n, PANEL):
         block = K[j:, j : j + PANEL]
         np.clip(block, LOWEST_EXPONENT, 0.0, out=block)
@@ -95,17 +107,24 @@ def correlate(S: Floats, T: Floats) -> Floats:
 
 
 def cholesky(K: Floats, R: Floats) -> tuple[Floats, float]:
-    """L of K + eps I, in the place of R, and eps: 1e-8, times 10 until L exists. The same K has the same eps."""
+    """L of K + eps I, in the place of R, and eps: 1e-8, times 10 until L exists.
+
+    The same K has the same eps.
+    """
     eps = EPS
     while eps < 1.0:
         copy_lower(K, R)
         np.fill_diagonal(R, 1.0 + eps)
         L, info = lapack.dpotrf(R, lower=1, clean=0, overwrite_a=1)
-        finite = np.isfinite(L[-1, -1])  # OpenBLAS does not report NaN, which reaches the last corner
+        finite = np.isfinite(
+            L[-1, -1]
+        )  # OpenBLAS does not report NaN, which reaches the last corner
         if info == 0 and finite:
             return L, eps
         eps *= 10.0
-    raise np.linalg.LinAlgError("the correlation matrix has no Cholesky factor; are inputs and theta finite?")
+    raise np.linalg.LinAlgError(
+        "the correlation matrix has no Cholesky factor; are inputs and theta finite?"
+    )
 
 
 def solve(L: Floats, eps: float, y: Floats) -> Factors:
@@ -124,12 +143,16 @@ def solve(L: Floats, eps: float, y: Floats) -> Factors:
 
 
 def gradient(S: Floats, K: Floats, W: Floats) -> Floats:
-    """The derivative by log theta_k: the sum over i > j of M_ij (s_ik - s_jk)^2 with M = K * W.
+    """The derivative by log theta_k: the sum over i > j of M_ij (s_ik - s_jk)^2 with M
+    = K * W.
 
-    W = R^-1 - a a^T / sigma2 comes in and M takes its place. Multiplied out, no (n, n, d) array is needed.
+    W = R^-1 - a a^T / sigma2 comes in and M takes its place. Multiplied out, no (n, n,
+    d) array is needed.
     """
     multiply_lower(K, W)
-    np.fill_diagonal(W, 0.0)  # the distance of an input to itself is 0: avoids a cancellation
+    np.fill_diagonal(
+        W, 0.0
+    )  # the distance of an input to itself is 0: avoids a cancellation
     ones = np.ones(len(S))
     row_sums = blas.dtrmv(W, ones, lower=1)  # (n,)
     column_sums = blas.dtrmv(W, ones, lower=1, trans=1)  # (n,)
@@ -141,7 +164,9 @@ def gradient(S: Floats, K: Floats, W: Floats) -> Floats:
 
 
 def invert_lower(L: Floats) -> Floats:
-    """L^-1 in the place of L, by halves: products of triangles are fast; at n = 545 dtrtri needs twice the time."""
+    """L^-1 in the place of L, by halves: products of triangles are fast; at n = 545
+    dtrtri needs twice the time.
+    """
     n = len(L)
     if n <= LEAF:
         L[...] = lapack.dtrtri(L, lower=1)[0]

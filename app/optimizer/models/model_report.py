@@ -13,8 +13,12 @@ class ModelReport:
     size: int  # values that it was fitted to
     theta: tuple[float, ...]
     log_likelihood: float
-    skill: float | None  # leave-one-out Q2 = 1 - sum (y - mean)^2 / sum (y - y_bar)^2; None for constant values
-    calibration: float | None  # share of leave-one-out residuals within 2 standard deviations; ideally about 0.95
+    skill: (
+        float | None
+    )  # leave-one-out Q2 = 1 - sum (y - mean)^2 / sum (y - y_bar)^2; None for constant values
+    calibration: (
+        float | None
+    )  # share of leave-one-out residuals within 2 standard deviations; ideally about 0.95
     frozen_theta: tuple[float, ...] | None  # of the frozen member of the ensemble
 
 
@@ -23,9 +27,17 @@ def report_on(model: Kriging | None, frozen: Kriging | None) -> ModelReport | No
         return None
     y = np.asarray(model.y_)[model.rows_]
     skill, calibration = _leave_one_out(model, y)
-    # As given to the model, not as the model shows it: the next step must begin with the same bits.
+    # As given to the model, not as the model shows it: the next step must begin with
+    # the same bits.
     frozen_theta = None if frozen is None else _plain(np.asarray(frozen.theta0))
-    return ModelReport(len(y), _plain(model.theta_), float(model.log_likelihood_), skill, calibration, frozen_theta)
+    return ModelReport(
+        len(y),
+        _plain(model.theta_),
+        float(model.log_likelihood_),
+        skill,
+        calibration,
+        frozen_theta,
+    )
 
 
 def _leave_one_out(model: Kriging, y: Floats) -> tuple[float | None, float | None]:

@@ -1,4 +1,6 @@
-"""Data as a model uses them: each point once, inputs and outputs with mean 0 and standard deviation 1."""
+"""Data as a model uses them: each point once, inputs and outputs with mean 0 and
+standard deviation 1.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -6,11 +8,15 @@ import numpy.typing as npt
 from app.optimizer.arrays import Bools, Floats, Ints
 from app.optimizer.snapshot import SMALLEST
 
-ROUNDING = 16 * np.finfo(float).eps  # values that differ by less than this part of themselves count as one value
+ROUNDING = (
+    16 * np.finfo(float).eps
+)  # values that differ by less than this part of themselves count as one value
 
 
 def merge_repeated(X: Floats, y: Floats) -> tuple[Floats, Floats, Ints]:
-    """Distinct rows in order of appearance, their mean values, and the number of each given row among them."""
+    """Distinct rows in order of appearance, their mean values, and the number of each
+    given row among them.
+    """
     _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rows = np.argsort(order)[group.ravel()]  # (n given,)
@@ -20,7 +26,9 @@ def merge_repeated(X: Floats, y: Floats) -> tuple[Floats, Floats, Ints]:
 
 
 def standardise(A: Floats) -> tuple[Floats, Floats, Floats]:
-    """Columns with mean 0 and standard deviation 1, the means and the deviations; constant columns become 0."""
+    """Columns with mean 0 and standard deviation 1, the means and the deviations;
+    constant columns become 0.
+    """
     constant = is_constant(A)
     mean = A.mean(axis=0)
     scale = np.where(constant, 1.0, A.std(axis=0))
@@ -29,7 +37,9 @@ def standardise(A: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def is_constant(A: Floats) -> Bools:
-    """Which columns differ by rounding only, or by too little to be squared; of one column (n,): whether it does."""
+    """Which columns differ by rounding only, or by too little to be squared; of one
+    column (n,): whether it does.
+    """
     largest = np.abs(A).max(axis=0)
     smallest_deviation = np.maximum(ROUNDING * largest, SMALLEST)
     return np.asarray(A.std(axis=0) <= smallest_deviation)
@@ -40,5 +50,7 @@ def standardise_theta(theta: npt.ArrayLike, x_scale: Floats) -> Floats:
     given = np.asarray(theta, dtype=np.float64)
     result = np.broadcast_to(given, x_scale.shape) * x_scale**2
     if not np.all((result > 0.0) & np.isfinite(result)):
-        raise ValueError(f"theta0 must be positive and finite, one number for each input; it is {theta!r}")
+        raise ValueError(
+            f"theta0 must be positive and finite, one number for each input; it is {theta!r}"
+        )
     return result

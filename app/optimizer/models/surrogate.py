@@ -1,4 +1,5 @@
-"""The predictor of one objective: one model, two models weighted by their confidence, or the truth.
+"""The predictor of one objective: one model, two models weighted by their confidence,
+or the truth.
 
 | symbol       | here          | meaning                                                          |
 |--------------|---------------|------------------------------------------------------------------|
@@ -18,12 +19,20 @@ from app.optimizer.models.kriging import Kriging
 Truth = Callable[[Floats], Floats]  # (n, d) -> (n,)
 
 
-def product_of_experts(mu_a: Floats, v_a: Floats, mu_b: Floats, v_b: Floats) -> tuple[Floats, Floats]:
-    """[SBP-BO] Eq. (4): each expert is weighted by the other one's share of the variance."""
-    # Differs from [SBP-BO]: it prints sigma in Eq. (4) and calls the same sigma a variance above Eq. (2); a product of
-    # Gaussian experts has weights by variances, and a variance of its own, which the paper does not give.
+def product_of_experts(
+    mu_a: Floats, v_a: Floats, mu_b: Floats, v_b: Floats
+) -> tuple[Floats, Floats]:
+    """[SBP-BO] Eq.
+
+    (4): each expert is weighted by the other one's share of the variance.
+    """
+    # Differs from [SBP-BO]: it prints sigma in Eq. (4) and calls the same sigma a
+    # variance above Eq. (2); a product of Gaussian experts has weights by variances,
+    # and a variance of its own, which the paper does not give.
     total = v_a + v_b
-    certain = total <= 0.0  # both variances are 0: equal weights instead of a division by zero
+    certain = (
+        total <= 0.0
+    )  # both variances are 0: equal weights instead of a division by zero
     share = np.where(certain, 0.5, v_b / np.where(certain, 1.0, total))
     mu = share * mu_a + (1.0 - share) * mu_b
     return mu, share * v_a
@@ -48,7 +57,9 @@ class Surrogate:
         if self.truth is not None:
             return np.asarray(self.truth(X)), np.zeros(len(X))
         if self.model is not None and self.frozen is not None:
-            return product_of_experts(*_predict(self.model, X), *_predict(self.frozen, X))
+            return product_of_experts(
+                *_predict(self.model, X), *_predict(self.frozen, X)
+            )
         member = self.model or self.frozen
         if member is None:
             return np.zeros(len(X)), np.ones(len(X))

@@ -38,7 +38,9 @@ class Archive:
 
 @dataclass(frozen=True, slots=True)
 class TrainingSet:
-    """The data of one objective's models; `truth` means that the objective itself is called."""
+    """The data of one objective's models; `truth` means that the objective itself is
+    called.
+    """
 
     model: Data
     frozen: Data | None = None
@@ -46,7 +48,9 @@ class TrainingSet:
 
 
 def choose_full(F: Floats, size: int, rng: Generator) -> Ints:
-    """Rows of D^t: all if they are at most L, else the best for half of L, and others at random; ascending."""
+    """Rows of D^t: all if they are at most L, else the best for half of L, and others
+    at random; ascending.
+    """
     if len(F) <= size:
         return np.arange(len(F))
     order = by_quality(F)
@@ -57,7 +61,9 @@ def choose_full(F: Floats, size: int, rng: Generator) -> Ints:
 
 
 def by_quality(F: Floats) -> Ints:
-    """Rows of F, best first: front by front, in each front by decreasing crowding distance."""
+    """Rows of F, best first: front by front, in each front by decreasing crowding
+    distance.
+    """
     rank = pareto_rank(F)  # (n,)
     distance = np.zeros(len(F))
     for front in np.unique(rank):
@@ -67,7 +73,9 @@ def by_quality(F: Floats) -> Ints:
 
 
 def crowding_distance(F: Floats) -> Floats:
-    """NSGA-II's distance between each row's neighbours, summed over objectives; infinite for the extreme ones. (n,)"""
+    """NSGA-II's distance between each row's neighbours, summed over objectives;
+    infinite for the extreme ones. (n,)
+    """
     distance = np.zeros(len(F))
     for f in F.T:
         order = np.argsort(f, kind="stable")
@@ -80,8 +88,11 @@ def crowding_distance(F: Floats) -> Floats:
 
 
 def two_members(archive: Archive, i: int, rng: Generator) -> TrainingSet:
-    """One model learns from D^t and the newest cheap-only samples, the other from the stream. [SBP-BO] III-B."""
-    # Differs from [SBP-BO]: samples can be incomplete; the values that they have train their own objectives.
+    """One model learns from D^t and the newest cheap-only samples, the other from the
+    stream. [SBP-BO] III-B.
+    """
+    # Differs from [SBP-BO]: samples can be incomplete; the values that they have train
+    # their own objectives.
     snapshot = archive.snapshot
     full = Data(snapshot.X[archive.chosen], snapshot.F[archive.chosen, i])
     partial = _at_most(_join([snapshot.partial[i]]), archive.size, rng)
@@ -97,7 +108,9 @@ def random_subset(archive: Archive, i: int, rng: Generator) -> TrainingSet:
 
 
 def clustered_subset(archive: Archive, i: int, rng: Generator) -> TrainingSet:
-    """The point nearest to the centre of each of L clusters of all data of the objective: the ablation SBP-BO-C."""
+    """The point nearest to the centre of each of L clusters of all data of the
+    objective: the ablation SBP-BO-C.
+    """
     data = _everything(archive, i, rng)
     if len(data) <= archive.size:
         return TrainingSet(data)
@@ -112,9 +125,12 @@ def true_cheap(archive: Archive, i: int, rng: Generator) -> TrainingSet:
 
 
 def cluster_medoids(X: Floats, k: int, rng: Generator) -> Ints:
-    """Rows nearest to the centres that Lloyd's algorithm finds from k random rows; ascending, at most k."""
-    # Not scipy's kmeans2: in 8 of 300 trials it gave other rows (ties), so stored studies would not replay, and it
-    # warns when a cluster becomes empty. scikit-learn's KMeans moves the centre of an empty cluster.
+    """Rows nearest to the centres that Lloyd's algorithm finds from k random rows;
+    ascending, at most k.
+    """
+    # Not scipy's kmeans2: in 8 of 300 trials it gave other rows (ties), so stored
+    # studies would not replay, and it warns when a cluster becomes empty.
+    # scikit-learn's KMeans moves the centre of an empty cluster.
     centres = X[rng.choice(len(X), k, replace=False)]  # (k, d)
     for _ in range(LLOYD_ITERATIONS):
         nearest = cdist(X, centres, "sqeuclidean").argmin(axis=1)  # (n,)
@@ -131,13 +147,17 @@ def _kept_extra(archive: Archive, i: int) -> Data:
     if archive.keep_extra == "last":
         rows = np.flatnonzero(steps == archive.snapshot.step - 1)
     else:
-        newest_first = np.lexsort((*data.X.T, -steps))  # by x where the limit divides a step
+        newest_first = np.lexsort(
+            (*data.X.T, -steps)
+        )  # by x where the limit divides a step
         rows = newest_first[:MOST_EXTRA]
     return _rows(data, rows)
 
 
 def _infeasible(archive: Archive, i: int, rng: Generator) -> Data:
-    """Infeasible points of the objective, with the worst value seen: the search leaves their region."""
+    """Infeasible points of the objective, with the worst value seen: the search leaves
+    their region.
+    """
     # Differs from [SBP-BO]: there every evaluation succeeds.
     values = np.concatenate([data.y for data in _all_told(archive.snapshot, i)])
     if len(values) == 0:
@@ -162,7 +182,9 @@ def _join(parts: Sequence[Data]) -> Data:
     """One data set, sorted, each point once with the mean of its values."""
     X = np.vstack([part.X for part in parts])
     y = np.concatenate([part.y for part in parts])
-    points, inverse, counts = np.unique(X, axis=0, return_inverse=True, return_counts=True)
+    points, inverse, counts = np.unique(
+        X, axis=0, return_inverse=True, return_counts=True
+    )
     sums = np.bincount(inverse.ravel(), weights=y, minlength=len(points))
     return Data(points, sums / counts)
 

@@ -1,4 +1,5 @@
-"""The search bias penalised acquisition function, minimised: AF_SBP = AF_A * SBP, objective by objective.
+"""The search bias penalised acquisition function, minimised: AF_SBP = AF_A * SBP,
+objective by objective.
 
 | symbol    | here              | meaning                                                        |
 |-----------|-------------------|----------------------------------------------------------------|
@@ -23,7 +24,8 @@ Scaling = Literal["paper", "range"]
 
 def variance_weight(settled: int, budget: int) -> float:
     """alpha of [SBP-BO] Eq. (3)."""
-    # A stopped study, or one with failed jobs to retry, can have settled more than its budget: alpha stays at 1.
+    # A stopped study, or one with failed jobs to retry, can have settled more than its
+    # budget: alpha stays at 1.
     share = min(settled / budget, 1.0)
     return 0.5 - 0.5 * math.cos(math.pi * share)
 
@@ -35,8 +37,9 @@ def to_unit_range(mu: Floats) -> Floats:
 
 def adaptive(mu: Floats, v: Floats, alpha: float, scaling: Scaling) -> Floats:
     """AF_A of [SBP-BO] Eq. (2), (N, m)."""
-    # Differs from [SBP-BO] twice: mu / mu_max changes when a constant is added to an objective, mu_bar does not; and
-    # means can be negative, and would be divided by a maximum of either sign.
+    # Differs from [SBP-BO] twice: mu / mu_max changes when a constant is added to an
+    # objective, mu_bar does not; and means can be negative, and would be divided by a
+    # maximum of either sign.
     if scaling == "range":
         exploitation = to_unit_range(mu)
     else:

@@ -1,18 +1,29 @@
-"""Why a step chose its full samples: for people, and for the record by which the next step chooses its models."""
+"""Why a step chose its full samples: for people, and for the record by which the next
+step chooses its models.
+"""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class FullSampleReport:
-    """Why a full sample was chosen, and what was predicted of it. A tuple has one number per objective."""
+    """Why a full sample was chosen, and what was predicted of it.
+
+    A tuple has one number per objective.
+    """
 
     pool_row: int | None  # the promoted sample of the pool; None: a new point
-    gain: float | None  # expected approach to the front, in its ranges; None: chosen by its deviation
-    mean: tuple[float, ...]  # a value that is already known is its own mean, with deviation 0
+    gain: (
+        float | None
+    )  # expected approach to the front, in its ranges; None: chosen by its deviation
+    mean: tuple[
+        float, ...
+    ]  # a value that is already known is its own mean, with deviation 0
     deviation: tuple[float, ...]
     plain: tuple[float, ...]  # predicted by the models on x alone
-    co: tuple[float | None, ...]  # predicted by the models on x and the cheap values; None: there is no such model
+    co: tuple[
+        float | None, ...
+    ]  # predicted by the models on x and the cheap values; None: there is no such model
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,5 +32,7 @@ class CoModelReport:
 
     used: bool
     theta: tuple[float, ...]
-    plain_error: float | None  # sums of absolute errors over the record; None: the record is too short
+    plain_error: (
+        float | None
+    )  # sums of absolute errors over the record; None: the record is too short
     co_error: float | None

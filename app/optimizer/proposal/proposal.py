@@ -16,14 +16,22 @@ Source = Literal["selected", "population", "offspring", "latin"]
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
-    models: tuple[ModelReport | None, ...]  # None: no model (no value yet, or the truth was used)
+    models: tuple[
+        ModelReport | None, ...
+    ]  # None: no model (no value yet, or the truth was used)
     alpha: float
-    sbp: tuple[tuple[float, float], ...]  # (min, max) of SBP over the final population, per objective
+    sbp: tuple[
+        tuple[float, float], ...
+    ]  # (min, max) of SBP over the final population, per objective
     population: int  # size of the final population
     full_sources: tuple[Source, ...]  # one per row of Proposal.full
     cheap_sources: tuple[tuple[Source, ...], ...]  # one per row of Proposal.cheap[j]
-    full_samples: tuple[FullSampleReport, ...] = ()  # one per promoted sample, then one per row of Proposal.full
-    co_models: tuple[CoModelReport | None, ...] = ()  # one per objective; None: there is no such model
+    full_samples: tuple[
+        FullSampleReport, ...
+    ] = ()  # one per promoted sample, then one per row of Proposal.full
+    co_models: tuple[
+        CoModelReport | None, ...
+    ] = ()  # one per objective; None: there is no such model
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +50,25 @@ def _no_rows() -> Ints:
 @dataclass(frozen=True, slots=True, eq=False)
 class Proposal:
     full: Floats  # (k, d): to be evaluated on all objectives
-    cheap: tuple[Floats, ...]  # (k_j, d): to be evaluated on objective j only; equal rows across j are one sample
+    cheap: tuple[
+        Floats, ...
+    ]  # (k_j, d): to be evaluated on objective j only; equal rows across j are one sample
     diagnostics: Diagnostics
     models: Models
     population: Floats  # (N, d): the final population of the search
     shortfall: str | None = None  # why there are fewer points than requested
     timings: Timings = Timings()
-    promoted: Ints = field(default_factory=_no_rows)  # (k,): rows of Snapshot.pool to be evaluated on what they lack
+    promoted: Ints = field(
+        default_factory=_no_rows
+    )  # (k,): rows of Snapshot.pool to be evaluated on what they lack
 
     @property
     def theta(self) -> tuple[Floats | None, ...]:
         """(d,) per objective: hyperparameters from which the next step's fits start."""
-        return tuple(None if report is None else np.array(report.theta) for report in self.diagnostics.models)
+        return tuple(
+            None if report is None else np.array(report.theta)
+            for report in self.diagnostics.models
+        )
 
     @property
     def frozen_theta(self) -> tuple[Floats | None, ...]:
@@ -62,8 +77,13 @@ class Proposal:
 
     @property
     def co_theta(self) -> tuple[Floats | None, ...]:
-        """(d + p,) per objective: hyperparameters of the models on x and the cheap values."""
-        return tuple(None if report is None else np.array(report.theta) for report in self.diagnostics.co_models)
+        """(d + p,) per objective: hyperparameters of the models on x and the cheap
+        values.
+        """
+        return tuple(
+            None if report is None else np.array(report.theta)
+            for report in self.diagnostics.co_models
+        )
 
 
 def _frozen_theta(report: ModelReport | None) -> Floats | None:

@@ -1,4 +1,5 @@
-"""The selection of points from the final population, and what completes a batch when they are too few.
+"""The selection of points from the final population, and what completes a batch when
+they are too few.
 
 | symbol | here                | meaning                                                              |
 |--------|---------------------|----------------------------------------------------------------------|
@@ -28,7 +29,9 @@ from app.optimizer.strategies.strategy import Strategy
 
 ROUNDS = 3  # broods of offspring tried before the rest is filled with Latin hypercubes
 BROOD = 50  # offspring of one round, at least
-APART = 0.01  # max-norm between the points of a batch when there is one objective: else all are next to each other
+# max-norm between the points of a batch when there is one objective: else all are next
+# to each other
+APART = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,9 @@ def select(
 ) -> Proposal:
     mu, v = models.means_and_variances(population)  # (N, m), (N, m)
     alpha = variance_weight(snapshot.settled, snapshot.budget)
-    penalty = strategy.penalty(to_unit_range(mu), np.array(problem.ratios), snapshot.step)  # (N, m)
+    penalty = strategy.penalty(
+        to_unit_range(mu), np.array(problem.ratios), snapshot.step
+    )  # (N, m)
     if problem.m == 1:
         selected = best_distinct(population, mu[:, 0])
     else:
@@ -68,11 +73,15 @@ def select(
     )
     cheap_points = tuple(drawn.points for drawn in cheap)
     shortfall = _shortfall(problem, snapshot, full.points, cheap_points)
-    return Proposal(full.points, cheap_points, diagnostics, models, population, shortfall)
+    return Proposal(
+        full.points, cheap_points, diagnostics, models, population, shortfall
+    )
 
 
 def best_distinct(X: Floats, mu: Floats) -> Ints:
-    """Rows of X by their means, best first, without those that are next to a better one."""
+    """Rows of X by their means, best first, without those that are next to a better
+    one.
+    """
     # Differs from [SBP-BO]: it supposes several objectives.
     order = np.argsort(mu, kind="stable")
     return order[is_new(X[order], X[:0], APART)]
@@ -99,7 +108,9 @@ def known_points(snapshot: Snapshot, i: int) -> Floats:
     return np.vstack(parts)
 
 
-def _draw(problem: Problem, snapshot: Snapshot, X: Floats, selected: Ints, rng: Generator) -> tuple[Drawn, list[Drawn]]:
+def _draw(
+    problem: Problem, snapshot: Snapshot, X: Floats, selected: Ints, rng: Generator
+) -> tuple[Drawn, list[Drawn]]:
     """Points for all objectives, then, independently, further ones for each objective."""
     known = [known_points(snapshot, i) for i in range(problem.m)]
     candidates = _candidates(problem.variables, X, selected, snapshot.batch, rng)
@@ -118,7 +129,8 @@ def _candidates(
     variables: Variables, X: Floats, selected: Ints, count: int, rng: Generator
 ) -> Iterator[tuple[Source, Floats]]:
     """Best source first; each is computed only if those before it were not enough."""
-    # Differs from [SBP-BO]: it draws from the selected points, which are often fewer than u r_j.
+    # Differs from [SBP-BO]: it draws from the selected points, which are often fewer
+    # than u r_j.
     yield "selected", X[selected]
     others = np.setdiff1d(np.arange(len(X)), selected)
     yield "population", X[rng.permutation(others)]
@@ -136,14 +148,18 @@ def _column_ranges(values: Floats) -> tuple[tuple[float, float], ...]:
     return tuple((float(low), float(high)) for low, high in columns)
 
 
-def _shortfall(problem: Problem, snapshot: Snapshot, full: Floats, cheap: tuple[Floats, ...]) -> str | None:
+def _shortfall(
+    problem: Problem, snapshot: Snapshot, full: Floats, cheap: tuple[Floats, ...]
+) -> str | None:
     missing = []
     if len(full) < snapshot.batch:
         missing.append(f"{snapshot.batch - len(full)} of {snapshot.batch} full samples")
     for j, points in enumerate(cheap):
         count = extra_count(problem, snapshot.batch, j)
         if len(points) < count:
-            missing.append(f"{count - len(points)} of {count} samples for objective {problem.objectives[j].name!r}")
+            missing.append(
+                f"{count - len(points)} of {count} samples for objective {problem.objectives[j].name!r}"
+            )
     if not missing:
         return None
     return f"no new point was found for {', '.join(missing)}: all that the variables allow has been proposed before"

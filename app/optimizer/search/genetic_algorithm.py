@@ -1,4 +1,5 @@
-"""A single-objective genetic algorithm: the streams of cheap objectives, and the search when there is one objective.
+"""A single-objective genetic algorithm: the streams of cheap objectives, and the search
+when there is one objective.
 
 | symbol | here     | meaning                                                        |
 |--------|----------|----------------------------------------------------------------|
@@ -20,13 +21,19 @@ from app.optimizer.search.operators import breed
 from app.optimizer.snapshot import Data
 
 MU = 50
-ROUNDS = 5  # generations bred in search of new points before the rest is filled with Latin hypercubes
+# generations bred in search of new points before the rest is filled with Latin
+# hypercubes
+ROUNDS = 5
 
 
-def next_generation(problem: Problem, data: Data, ids: Ints, size: int, rng: Generator, taken: Floats) -> Floats:
-    """New points for one cheap objective, (size, d), from all values told so far; fewer only if the space has no more.
+def next_generation(
+    problem: Problem, data: Data, ids: Ints, size: int, rng: Generator, taken: Floats
+) -> Floats:
+    """New points for one cheap objective, (size, d), from all values told so far; fewer
+    only if the space has no more.
 
-    The parents are a pure function of these values, so a stream can be continued at any time.
+    The parents are a pure function of these values, so a stream can be continued at any
+    time.
     """
     order = np.lexsort((ids, data.y))  # ties by sample id
     parents = data.X[order][:MU]  # (mu, d)
@@ -53,8 +60,12 @@ def minimise(
     return _best(X, F)
 
 
-def children_of(variables: Variables, parents: Floats, count: int, rng: Generator) -> Floats:
-    """Children of the winners of binary tournaments among the parents, (mu, d), best first; (count, d)."""
+def children_of(
+    variables: Variables, parents: Floats, count: int, rng: Generator
+) -> Floats:
+    """Children of the winners of binary tournaments among the parents, (mu, d), best
+    first; (count, d).
+    """
     pairs = -(-count // 2)
     players = rng.integers(len(parents), size=(2, pairs, 2))
     winners = players.min(axis=2)  # (2, pairs)
@@ -62,7 +73,9 @@ def children_of(variables: Variables, parents: Floats, count: int, rng: Generato
     return children[:count]
 
 
-def _candidates(variables: Variables, parents: Floats, size: int, rng: Generator) -> Iterator[Floats]:
+def _candidates(
+    variables: Variables, parents: Floats, size: int, rng: Generator
+) -> Iterator[Floats]:
     if len(parents) > 0:
         for _ in range(ROUNDS):
             yield children_of(variables, parents, size, rng)

@@ -14,9 +14,13 @@ Source = TypeVar("Source")
 
 
 def is_new(X: Floats, known: Floats, tolerance: float = TOLERANCE) -> Bools:
-    """Which rows of X (n, d) are neither known (k, d) nor the same as an earlier row that is new."""
+    """Which rows of X (n, d) are neither known (k, d) nor the same as an earlier row
+    that is new.
+    """
     new = np.zeros(len(X), dtype=np.bool_)
-    _, first = np.unique(X, axis=0, return_index=True)  # there can be many exact copies: remove them at once
+    _, first = np.unique(
+        X, axis=0, return_index=True
+    )  # there can be many exact copies: remove them at once
     new[first] = True
     new[new] = _count_near(X[new], KDTree(known), tolerance) == 0
     candidates = np.flatnonzero(new)
@@ -29,8 +33,12 @@ def is_new(X: Floats, known: Floats, tolerance: float = TOLERANCE) -> Bools:
     return new
 
 
-def take_new(sources: Iterable[tuple[Source, Floats]], count: int, known: Floats) -> tuple[Floats, tuple[Source, ...]]:
-    """The first `count` new points of the sources in turn, and the source of each; fewer if there are no more."""
+def take_new(
+    sources: Iterable[tuple[Source, Floats]], count: int, known: Floats
+) -> tuple[Floats, tuple[Source, ...]]:
+    """The first `count` new points of the sources in turn, and the source of each;
+    fewer if there are no more.
+    """
     chosen = np.empty((0, known.shape[1]))  # (k, d)
     origins: list[Source] = []
     if count <= 0:

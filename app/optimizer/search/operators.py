@@ -1,4 +1,5 @@
-"""Variation on the unit cube: simulated binary crossover and polynomial mutation, with a rule for integers.
+"""Variation on the unit cube: simulated binary crossover and polynomial mutation, with
+a rule for integers.
 
 | symbol | here       | meaning                                                                |
 |--------|------------|------------------------------------------------------------------------|
@@ -18,17 +19,23 @@ ETA = 20.0
 
 
 def breed(variables: Variables, A: Floats, B: Floats, rng: Generator) -> Floats:
-    """Two feasible children of each pair (A_i, B_i), (2n, d): first one of each pair, then the other."""
+    """Two feasible children of each pair (A_i, B_i), (2n, d): first one of each pair,
+    then the other.
+    """
     children = np.vstack(cross(A, B, rng))
     return mutate(variables, children, rng)
 
 
 def cross(A: Floats, B: Floats, rng: Generator) -> tuple[Floats, Floats]:
-    """Simulated binary crossover of the pairs (A_i, B_i), each (n, d); children can leave the cube."""
+    """Simulated binary crossover of the pairs (A_i, B_i), each (n, d); children can
+    leave the cube.
+    """
     u = rng.random(A.shape)
     contracting, expanding = 2 * u, 1 / (2 - 2 * u)
     beta = np.where(u <= 0.5, contracting, expanding) ** (1 / (ETA + 1))
-    beta *= rng.choice([-1.0, 1.0], size=A.shape)  # decides per variable which child gets which value
+    beta *= rng.choice(
+        [-1.0, 1.0], size=A.shape
+    )  # decides per variable which child gets which value
     crossed = rng.random(A.shape) < 0.5
     middle, half = (A + B) / 2, (A - B) / 2
     first = np.where(crossed, middle + beta * half, A)
@@ -37,8 +44,12 @@ def cross(A: Floats, B: Floats, rng: Generator) -> tuple[Floats, Floats]:
 
 
 def mutate(variables: Variables, X: Floats, rng: Generator) -> Floats:
-    """Polynomial mutation of one variable in d; a mutated integer gets a random level. (n, d), feasible."""
-    # Differs from [SBP-BO]: it has no integers. A small step would mostly be rounded away.
+    """Polynomial mutation of one variable in d; a mutated integer gets a random level.
+
+    (n, d), feasible.
+    """
+    # Differs from [SBP-BO]: it has no integers. A small step would mostly be rounded
+    # away.
     X = snap(variables, X)
     chosen = rng.random(X.shape) < 1 / X.shape[1]
     u = rng.random(X.shape)

@@ -15,10 +15,23 @@ import numpy as np
 from app.optimizer.arrays import Floats
 
 Lattice = Literal["small", "large"]
-Layers = tuple[int, int]  # divisions of the outer layer; of the inner one, 0 if there is none
+Layers = tuple[
+    int, int
+]  # divisions of the outer layer; of the inner one, 0 if there is none
 SMALL, LARGE = 100, 300
-# The layers of RVEA's own program for m = 2 … 10: 105, 126 and 275 vectors for m = 3, 5 and 10.
-RVEA_LAYERS = {2: (99, 0), 3: (13, 0), 4: (7, 0), 5: (5, 0), 6: (4, 1), 7: (3, 2), 8: (3, 2), 9: (2, 2), 10: (3, 2)}
+# The layers of RVEA's own program for m = 2 … 10: 105, 126 and 275 vectors for m = 3, 5
+# and 10.
+RVEA_LAYERS = {
+    2: (99, 0),
+    3: (13, 0),
+    4: (7, 0),
+    5: (5, 0),
+    6: (4, 1),
+    7: (3, 2),
+    8: (3, 2),
+    9: (2, 2),
+    10: (3, 2),
+}
 
 
 def reference_vectors(m: int, lattice: Lattice = "small") -> Floats:
@@ -33,7 +46,8 @@ def reference_vectors(m: int, lattice: Lattice = "small") -> Floats:
 def layers(m: int, most: int) -> Layers:
     """The finest layers with at most `most` points together, where that is possible.
 
-    A second layer is only added where the first has no point inside, that is, where it has fewer than m divisions.
+    A second layer is only added where the first has no point inside, that is, where it
+    has fewer than m divisions.
     """
     if m < 2:
         raise ValueError("a lattice of directions needs at least two objectives")
@@ -47,7 +61,9 @@ def layers(m: int, most: int) -> Layers:
 
 
 def simplex_lattice(m: int, divisions: Layers) -> Floats:
-    """The points of both layers on the simplex, (K, m); the inner layer is half as large, around the centre."""
+    """The points of both layers on the simplex, (K, m); the inner layer is half as
+    large, around the centre.
+    """
     outer, inner = divisions
     W = simplex(m, outer)
     if inner > 0:
@@ -59,7 +75,9 @@ def simplex_lattice(m: int, divisions: Layers) -> Floats:
 def simplex(m: int, H: int) -> Floats:
     """All points of {0, 1/H, …, 1}^m whose coordinates sum to 1, by stars and bars."""
     places = H + m - 1
-    bars = np.array(list(combinations(range(places), m - 1)), dtype=np.int64).reshape(-1, m - 1)  # (N, m-1)
+    bars = np.array(list(combinations(range(places), m - 1)), dtype=np.int64).reshape(
+        -1, m - 1
+    )  # (N, m-1)
     last = np.full((len(bars), 1), places)
     first = np.full_like(last, -1)
     stars = np.diff(np.hstack([first, bars, last]), axis=1) - 1  # (N, m)

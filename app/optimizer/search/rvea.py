@@ -1,4 +1,5 @@
-"""The reference vector guided evolutionary algorithm (Cheng et al. 2016, [RVEA]) on predicted objectives.
+"""The reference vector guided evolutionary algorithm (Cheng et al. 2016, [RVEA]) on
+predicted objectives.
 
 | symbol  | here             | meaning                                                            |
 |---------|------------------|--------------------------------------------------------------------|
@@ -21,7 +22,8 @@ from app.optimizer.search.operators import breed
 
 ADAPT_EVERY = 0.1  # of the generations
 SMALLEST_ANGLE = 1e-6
-SMALLEST_RANGE = 1e-6  # of the largest: an objective without a range of its own must not remove a dimension
+# of the largest: an objective without a range of its own must not remove a dimension
+SMALLEST_RANGE = 1e-6
 
 
 def evolve(
@@ -33,7 +35,10 @@ def evolve(
     w_max: int,
     rng: Generator,
 ) -> tuple[Floats, Floats]:
-    """The population after w_max generations from X, and its predicted objectives. Only offspring are predicted."""
+    """The population after w_max generations from X, and its predicted objectives.
+
+    Only offspring are predicted.
+    """
     F = predict(X)  # (N, m)
     V = V0
     every = math.ceil(ADAPT_EVERY * w_max)
@@ -52,13 +57,17 @@ def offspring(variables: Variables, X: Floats, rng: Generator) -> Floats:
     """One child per individual, of random pairs, (N, d)."""
     pairs = -(-len(X) // 2)
     order = rng.permutation(len(X))
-    order = np.append(order, rng.integers(len(X)))  # completes the last pair of an odd number
+    order = np.append(
+        order, rng.integers(len(X))
+    )  # completes the last pair of an odd number
     mothers, fathers = X[order[:pairs]], X[order[pairs : 2 * pairs]]
     return breed(variables, mothers, fathers, rng)[: len(X)]
 
 
 def select(F: Floats, V: Floats, theta: float) -> Ints:
-    """For each vector that has any row, the one of smallest angle-penalised distance, in the order of the vectors."""
+    """For each vector that has any row, the one of smallest angle-penalised distance,
+    in the order of the vectors.
+    """
     F = F - F.min(axis=0)
     m = F.shape[1]
     length = np.linalg.norm(F, axis=1)  # (N,)
@@ -83,8 +92,11 @@ def separation(V: Floats) -> Floats:
 
 
 def adapt(V0: Floats, spread: Floats) -> Floats:
-    """V_0 stretched by the range (m,) of the observed objectives, and brought back to length 1."""
-    # Differs from [RVEA]: there the range is the population's; the authors of [SBP-BO] have both, this one did better.
+    """V_0 stretched by the range (m,) of the observed objectives, and brought back to
+    length 1.
+    """
+    # Differs from [RVEA]: there the range is the population's; the authors of [SBP-BO]
+    # have both, this one did better.
     largest = spread.max()
     V = V0
     if largest > 0.0:

@@ -1,4 +1,7 @@
-"""Strategies: records of functions and numbers. An ablation is its parent with one field replaced."""
+"""Strategies: records of functions and numbers.
+
+An ablation is its parent with one field replaced.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,7 +29,8 @@ class Strategy:
     train: Callable[[Archive, int, Generator], TrainingSet] = two_members
     penalty: Callable[[Floats, Floats, int], Floats] = search_bias_penalty
     fit: Callable[[FitTask], Kriging] = fit_task
-    scaling: Scaling = "range"  # `paper`: raw means, as published; `range`: does not depend on the user's units
+    # `paper`: raw means, as published; `range`: does not depend on the user's units
+    scaling: Scaling = "range"
     keep_extra: KeepExtra = "last"
     lattice: Lattice = "small"
     w_max: int = 20  # generations of RVEA

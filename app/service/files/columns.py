@@ -1,4 +1,6 @@
-"""The columns of samples in CSV files: the same names for what is written and for what is read."""
+"""The columns of samples in CSV files: the same names for what is written and for what
+is read.
+"""
 
 from dataclasses import dataclass
 
@@ -11,7 +13,9 @@ ABOUT = ("sample", "step", "full", "open")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Headings are plain names; `x:NAME` and `value:NAME` (no name has a colon) where a plain one means two things."""
+    """Headings are plain names; `x:NAME` and `value:NAME` (no name has a colon) where a
+    plain one means two things.
+    """
 
     variables: tuple[str, ...]
     objectives: tuple[str, ...]
@@ -24,10 +28,15 @@ class Columns:
 
     @property
     def headings(self) -> list[str]:
-        return [*map(self.heading_of_variable, self.variables), *map(self.heading_of_objective, self.objectives)]
+        return [
+            *map(self.heading_of_variable, self.variables),
+            *map(self.heading_of_objective, self.objectives),
+        ]
 
     def meaning(self, heading: str) -> tuple[str, str] | None:
-        """("x" or "value", name); ("skip", heading) for what is not read; None for an unknown column."""
+        """("x" or "value", name); ("skip", heading) for what is not read; None for an
+        unknown column.
+        """
         for kind, names, own in (
             ("x", self.variables, self.heading_of_variable),
             ("value", self.objectives, self.heading_of_objective),
@@ -46,4 +55,6 @@ class Columns:
 
 
 def columns_of(spec: Specification) -> Columns:
-    return Columns(tuple(v.name for v in spec.variables), tuple(o.name for o in spec.objectives))
+    return Columns(
+        tuple(v.name for v in spec.variables), tuple(o.name for o in spec.objectives)
+    )

@@ -1,4 +1,7 @@
-"""Evaluations in CSV: a header, then a row for each point. An empty cell is not known; decimals have a point."""
+"""Evaluations in CSV: a header, then a row for each point.
+
+An empty cell is not known; decimals have a point.
+"""
 
 import csv
 import io
@@ -22,7 +25,9 @@ def read_csv(spec: Specification, content: bytes) -> Reading:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        reading.add_fault(line, f"line {line}", "this is not UTF-8 text; save the file as CSV UTF-8")
+        reading.add_fault(
+            line, f"line {line}", "this is not UTF-8 text; save the file as CSV UTF-8"
+        )
         return reading
     columns = columns_of(spec)
     records = _records(text, reading)
@@ -35,7 +40,13 @@ def read_csv(spec: Specification, content: bytes) -> Reading:
     return reading
 
 
-def _read_record(reading: Reading, columns: Columns, meanings: list[Meaning], line: int, cells: list[str]) -> None:
+def _read_record(
+    reading: Reading,
+    columns: Columns,
+    meanings: list[Meaning],
+    line: int,
+    cells: list[str],
+) -> None:
     if len(cells) != len(meanings):
         detail = (
             f"the row has {len(cells)} cells and the header {len(meanings)};"
@@ -55,7 +66,11 @@ def _read_record(reading: Reading, columns: Columns, meanings: list[Meaning], li
 
 
 def _location(line: int, columns: Columns, part: str, name: str) -> str:
-    title = columns.heading_of_variable(name) if part == "x" else columns.heading_of_objective(name)
+    title = (
+        columns.heading_of_variable(name)
+        if part == "x"
+        else columns.heading_of_objective(name)
+    )
     return f"line {line}, {title}"
 
 
@@ -76,13 +91,19 @@ def _records(text: str, reading: Reading) -> Iterator[tuple[int, list[str]]]:
         reading.add_fault(line, f"line {line}", f"not CSV: {error}")
 
 
-def _meanings(reading: Reading, columns: Columns, line: int, titles: list[str]) -> list[Meaning]:
+def _meanings(
+    reading: Reading, columns: Columns, line: int, titles: list[str]
+) -> list[Meaning]:
     """What each column holds; nothing if the header has faults."""
     if not titles:
         if not reading.faults:
-            reading.add_fault(1, "line 1", "the file is empty; its first line names the columns")
+            reading.add_fault(
+                1, "line 1", "the file is empty; its first line names the columns"
+            )
         return []
-    separator = next((each for each in SEPARATORS if len(titles) == 1 and each in titles[0]), None)
+    separator = next(
+        (each for each in SEPARATORS if len(titles) == 1 and each in titles[0]), None
+    )
     if separator:
         detail = f"the columns are separated by {SEPARATORS[separator]}; separate them by commas, and write decimals"
         reading.add_fault(line, f"line {line}", f"{detail} with a point")
@@ -100,5 +121,9 @@ def _meanings(reading: Reading, columns: Columns, line: int, titles: list[str]) 
     for name in columns.variables:
         if ("x", name) not in found:
             title = columns.heading_of_variable(name)
-            reading.add_fault(line, f"line {line}", f"there is no column {title!r}; every variable needs one")
+            reading.add_fault(
+                line,
+                f"line {line}",
+                f"there is no column {title!r}; every variable needs one",
+            )
     return [] if reading.faults else found

@@ -1,4 +1,6 @@
-"""Evaluations read from a file, checked against a study: the good rows, and every fault with its place."""
+"""Evaluations read from a file, checked against a study: the good rows, and every fault
+with its place.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +19,9 @@ Location = Callable[[str, str], str]  # ("x" or "values", name) -> where a row h
 
 @dataclass(frozen=True, slots=True)
 class KnownEvaluation:
-    """A point in the study's units and what is known of it: a value, or None where it is infeasible."""
+    """A point in the study's units and what is known of it: a value, or None where it
+    is infeasible.
+    """
 
     row: int  # line of a CSV file, index in a JSON list
     pointer: str
@@ -34,10 +38,17 @@ class Reading:
     faults: list[Fault] = field(default_factory=list)
 
     def add_fault(self, row: int | None, pointer: str, detail: str) -> None:
-        self.faults.append(Fault(pointer=printable(pointer), detail=printable(detail), row=row))
+        self.faults.append(
+            Fault(pointer=printable(pointer), detail=printable(detail), row=row)
+        )
 
     def add_row(
-        self, row: int, pointer: str, location: Location, x: Mapping[str, Any], known: Mapping[str, Any]
+        self,
+        row: int,
+        pointer: str,
+        location: Location,
+        x: Mapping[str, Any],
+        known: Mapping[str, Any],
     ) -> None:
         """Check a row, and take it if it has no fault."""
         faults_before = len(self.faults)
@@ -50,8 +61,14 @@ class Reading:
             if fault:
                 self.add_fault(row, location("values", name), fault)
         if len(self.faults) == faults_before:
-            point = tuple(_canonical(variable, x[variable.name]) for variable in self.spec.variables)
-            values = {name: None if value == INFEASIBLE else float(value) + 0.0 for name, value in known.items()}
+            point = tuple(
+                _canonical(variable, x[variable.name])
+                for variable in self.spec.variables
+            )
+            values = {
+                name: None if value == INFEASIBLE else float(value) + 0.0
+                for name, value in known.items()
+            }
             self.evaluations.append(KnownEvaluation(row, pointer, point, values))
 
 
@@ -67,7 +84,9 @@ def _is_number(value: object) -> bool:
 def _variable_fault(variable: Variable, value: Any) -> str | None:
     """Why this cannot be the variable's value."""
     if value is None:
-        return f"variable {variable.name!r} needs a value: a point has all its coordinates"
+        return (
+            f"variable {variable.name!r} needs a value: a point has all its coordinates"
+        )
     if not _is_number(value):
         return f"{shortened(value)} is not a number; {NUMBER_FORMAT}"
     if not variable.low <= value <= variable.high:
@@ -84,10 +103,14 @@ def _value_fault(value: Any) -> str | None:
     if not _is_number(value):
         return f"{shortened(value)} is not a number; {NUMBER_FORMAT}"
     if not abs(value) <= LARGEST:
-        return f"a value lies within {-LARGEST:g} and {LARGEST:g}, not {shortened(value)}"
+        return (
+            f"a value lies within {-LARGEST:g} and {LARGEST:g}, not {shortened(value)}"
+        )
     return None
 
 
 def _canonical(variable: Variable, value: float) -> float:
-    """One representation of a number, so that equal points are found: -0 is 0, 3.0 of an integer is 3."""
+    """One representation of a number, so that equal points are found: -0 is 0, 3.0 of
+    an integer is 3.
+    """
     return int(value) if variable.type == "int" else float(value) + 0.0

@@ -1,4 +1,6 @@
-"""Exports: all that a study has, page by page, so that neither memory nor a connection is held while a client reads."""
+"""Exports: all that a study has, page by page, so that neither memory nor a connection
+is held while a client reads.
+"""
 
 import csv
 import io
@@ -36,25 +38,35 @@ def export(database: Database, name: str, what: What, form: Format) -> Iterator[
 def _pages(database: Database, name: str, what: What) -> Pages:
     match what:
         case "samples":
-            return _following(lambda after: list_samples(database, name, after, PAGE, None))
+            return _following(
+                lambda after: list_samples(database, name, after, PAGE, None)
+            )
         case "jobs":
             return _following(lambda after: list_attempts(database, name, after, PAGE))
         case "steps":
-            return _following(lambda after: list_steps(database, name, after, STEPS_PAGE))
+            return _following(
+                lambda after: list_steps(database, name, after, STEPS_PAGE)
+            )
         case "front":
             return iter([front(database, name)])
 
 
-def _of_same_study(database: Database, study: Study, pages: Pages) -> Iterator[Sequence[BaseModel]]:
+def _of_same_study(
+    database: Database, study: Study, pages: Pages
+) -> Iterator[Sequence[BaseModel]]:
     """Breaks off if another study has got the name meanwhile."""
     for page in pages:
         with database.read() as connection:
             if require_study(connection, study.name).id != study.id:
-                raise StateChanged(f"study {study.name!r} was deleted and created again during its export")
+                raise StateChanged(
+                    f"study {study.name!r} was deleted and created again during its export"
+                )
         yield page
 
 
-def _following(page: Callable[[int], Sequence[tuple[int, BaseModel]]]) -> Iterator[list[BaseModel]]:
+def _following(
+    page: Callable[[int], Sequence[tuple[int, BaseModel]]],
+) -> Iterator[list[BaseModel]]:
     rows = page(0)
     while rows:
         yield [item for _, item in rows]
@@ -62,26 +74,38 @@ def _following(page: Callable[[int], Sequence[tuple[int, BaseModel]]]) -> Iterat
     yield []
 
 
-def _layout(spec: Specification, what: What) -> tuple[list[str], Callable[[Any], Iterable[Any]]]:
+def _layout(
+    spec: Specification, what: What
+) -> tuple[list[str], Callable[[Any], Iterable[Any]]]:
     """The headings, and a function that returns the cells of an item."""
     if what in ("jobs", "steps"):
         names = list((AttemptView if what == "jobs" else StepView).model_fields)
         return names, lambda item: [getattr(item, name) for name in names]
-    about = [name for name in ABOUT if name in (SampleView if what == "samples" else FrontItem).model_fields]
+    about = [
+        name
+        for name in ABOUT
+        if name in (SampleView if what == "samples" else FrontItem).model_fields
+    ]
     floats = {variable.name for variable in spec.variables if variable.type == "float"}
 
     def cells(item: Any) -> Iterator[Any]:
         yield from (getattr(item, name) for name in about)
-        yield from (float(value) if name in floats else value for name, value in item.x.items())
+        yield from (
+            float(value) if name in floats else value for name, value in item.x.items()
+        )
         failures = getattr(item, "failures", {})
         for objective in spec.objectives:
-            infeasible = INFEASIBLE if failures.get(objective.name) == INFEASIBLE else None
+            infeasible = (
+                INFEASIBLE if failures.get(objective.name) == INFEASIBLE else None
+            )
             yield item.values.get(objective.name, infeasible)
 
     return [*about, *columns_of(spec).headings], cells
 
 
-def _csv(pages: Pages, headings: list[str], cells: Callable[[Any], Iterable[Any]]) -> Iterator[str]:
+def _csv(
+    pages: Pages, headings: list[str], cells: Callable[[Any], Iterable[Any]]
+) -> Iterator[str]:
     """As in RFC 4180: commas, CRLF, quotes where they are needed."""
     yield _lines([headings])
     for page in pages:

@@ -31,7 +31,10 @@ def import_evaluations(
     evaluate: bool,
     dry_run: bool,
 ) -> Imported:
-    """`evaluate`: make jobs for missing values. Importing the same rows again changes nothing."""
+    """`evaluate`: make jobs for missing values.
+
+    Importing the same rows again changes nothing.
+    """
     with database.read() as connection:
         study = require_study(connection, name)
     reading = read(study.spec)
@@ -42,17 +45,28 @@ def import_evaluations(
     return changes.report(len(reading.evaluations), dry_run=True)
 
 
-def _import(connection: Connection, study: Study, reading: Reading, evaluate: bool) -> Imported:
+def _import(
+    connection: Connection, study: Study, reading: Reading, evaluate: bool
+) -> Imported:
     locked = require_study(connection, study.name, lock=True)
     if locked.id != study.id:
-        raise StateChanged(f"study {study.name!r} was deleted and created again meanwhile; nothing was imported")
+        raise StateChanged(
+            f"study {study.name!r} was deleted and created again meanwhile; nothing was imported"
+        )
     changes = _changes(connection, locked, reading, evaluate, lock=True)
     if not changes.is_empty:
         _write(connection, locked, changes)
     return changes.report(len(reading.evaluations), dry_run=False)
 
 
-def _changes(connection: Connection, study: Study, reading: Reading, evaluate: bool, *, lock: bool) -> ImportChanges:
+def _changes(
+    connection: Connection,
+    study: Study,
+    reading: Reading,
+    evaluate: bool,
+    *,
+    lock: bool,
+) -> ImportChanges:
     """What these rows would change; ImportInvalid, with every fault, if there is one."""
     objectives = objectives_of(connection, study.id)
     names = {objective.id: objective.name for objective in objectives}
@@ -65,9 +79,12 @@ def _changes(connection: Connection, study: Study, reading: Reading, evaluate: b
     jobs = jobs_of_samples(connection, sample_ids, lock=lock)
     for point, row in points.items():
         existing = [
-            Existing(sample, outcomes.get(sample.id, {}), jobs.get(sample.id, ())) for sample in samples.get(point, ())
+            Existing(sample, outcomes.get(sample.id, {}), jobs.get(sample.id, ()))
+            for sample in samples.get(point, ())
         ]
-        changes.take(row, {ids[name]: value for name, value in row.known.items()}, existing)
+        changes.take(
+            row, {ids[name]: value for name, value in row.known.items()}, existing
+        )
     faults = [*reading.faults, *changes.faults]
     if faults:
         raise ImportInvalid(sorted(faults, key=lambda fault: fault.row or 0))
@@ -78,12 +95,16 @@ def _write(connection: Connection, study: Study, imported: ImportChanges) -> Non
     changes = imported.changes
     wanted = [sample for sample, _ in imported.new]
     sequence = study.sequence + 1
-    ids = add_samples(connection, study.id, wanted, imported.co_objectives, imported_seq=sequence)
+    ids = add_samples(
+        connection, study.id, wanted, imported.co_objectives, imported_seq=sequence
+    )
     add_jobs(connection, study.id, imported.new_jobs, imported.co_objectives)
     for sample, (_, known) in zip(ids, imported.new, strict=True):
         for objective, value in known.items():
             failure = INFEASIBLE if value is None else None
-            changes.results.append(Result(sample, objective, value, failure, of_job=False))
+            changes.results.append(
+                Result(sample, objective, value, failure, of_job=False)
+            )
     body = {"samples": len(wanted), "values": len(changes.results)}
     changes.events.append(Event(EventKind.IMPORTED, body))
     apply(connection, study, changes, imported.co_objectives)
@@ -92,7 +113,9 @@ def _write(connection: Connection, study: Study, imported: ImportChanges) -> Non
     change_study(connection, study.id, imported_complete=complete)
     _schedule(connection, find_study_by_id(connection, study.id))
     if report.jobs:
-        change_study(connection, study.id, cancel_running=False)  # their values are wanted, although it was stopped
+        change_study(
+            connection, study.id, cancel_running=False
+        )  # their values are wanted, although it was stopped
         notify(connection)
     count_attempts(connection, dict.fromkeys(changes.ended_leases))
 

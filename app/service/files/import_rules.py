@@ -1,7 +1,8 @@
 """What an import changes in a study. Pure.
 
-A row belongs to the full sample at its point; where there is none, it becomes a sample of its own: full, because its
-values may make it complete, but imported, so no part of the plan. What the study knows already never changes.
+A row belongs to the full sample at its point; where there is none, it becomes a sample
+of its own: full, because its values may make it complete, but imported, so no part of
+the plan. What the study knows already never changes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,9 @@ from counterpoise.wire.problems import Fault
 from counterpoise.wire.views import Imported
 
 Known = Mapping[int, float | None]  # by objective: the value, None if infeasible
-Outcomes = Mapping[int, float | FailureKind]  # by objective: the value, or how it failed for good
+Outcomes = Mapping[
+    int, float | FailureKind
+]  # by objective: the value, or how it failed for good
 INFEASIBLE = FailureKind.INFEASIBLE
 
 
@@ -41,7 +44,9 @@ class ImportChanges:
     names: Mapping[int, str]  # of objectives
     changes: ChangeSet = field(default_factory=ChangeSet)
     new: list[tuple[NewSample, Known]] = field(default_factory=list)
-    new_jobs: dict[int, list[int]] = field(default_factory=dict)  # of existing imported samples: sample -> objectives
+    new_jobs: dict[int, list[int]] = field(
+        default_factory=dict
+    )  # of existing imported samples: sample -> objectives
     completed: int = 0  # existing imported samples that get their last value
     values_added: int = 0
     unchanged: int = 0
@@ -68,7 +73,10 @@ class ImportChanges:
         )
 
     def merge(self, rows: Sequence[KnownEvaluation]) -> dict[Point, KnownEvaluation]:
-        """Each point once, with all that its rows have. Rows without values are ignored, unless they make jobs."""
+        """Each point once, with all that its rows have.
+
+        Rows without values are ignored, unless they make jobs.
+        """
         points: dict[Point, KnownEvaluation] = {}
         for row in rows:
             if not row.known and not self.evaluate:
@@ -78,7 +86,11 @@ class ImportChanges:
             if first is not row:
                 self._check_repeated(first, row)
                 self.unchanged += row.known.items() <= first.known.items()
-                missing = {name: value for name, value in row.known.items() if first.known.get(name) is None}
+                missing = {
+                    name: value
+                    for name, value in row.known.items()
+                    if first.known.get(name) is None
+                }
                 points[row.x] = replace(first, known={**first.known, **missing})
         return points
 
@@ -88,10 +100,17 @@ class ImportChanges:
             # A value may follow a failure, as it may in a study, whose export has both.
             if None not in values and values[0] != values[1]:
                 detail = f"the same point is given twice, with different values of {name}; which one is right?"
-                fault = Fault(pointer=row.pointer, detail=detail, row=row.row, related_row=first.row)
+                fault = Fault(
+                    pointer=row.pointer,
+                    detail=detail,
+                    row=row.row,
+                    related_row=first.row,
+                )
                 self.faults.append(fault)
 
-    def take(self, row: KnownEvaluation, given: Known, existing: Sequence[Existing]) -> None:
+    def take(
+        self, row: KnownEvaluation, given: Known, existing: Sequence[Existing]
+    ) -> None:
         """Add what a row changes, given the samples at its point."""
         known_here = _outcomes_at_point(existing)
         if self._contradicts(row, given, known_here):
@@ -104,11 +123,24 @@ class ImportChanges:
         if home is not None:
             self._add_values(home, given)
         elif not existing or self._has_news(given, known_here):
-            values = {o: outcome for o, outcome in known_here.items() if isinstance(outcome, float)}
+            values = {
+                o: outcome
+                for o, outcome in known_here.items()
+                if isinstance(outcome, float)
+            }
             all_known: Known = {**values, **given}
-            self.new.append((NewSample(row.x, self._missing_runs(all_known, ()), full=True), all_known))
+            self.new.append(
+                (
+                    NewSample(row.x, self._missing_runs(all_known, ()), full=True),
+                    all_known,
+                )
+            )
         if existing and len(self.new) == new_before:
-            added = [o for o, value in given.items() if value is not None and not _has_value(known_here, o)]
+            added = [
+                o
+                for o, value in given.items()
+                if value is not None and not _has_value(known_here, o)
+            ]
             self.values_added += len(added)
         if self._size() == before:
             self.unchanged += 1
@@ -135,9 +167,13 @@ class ImportChanges:
     def _has_news(self, given: Known, known: Outcomes) -> bool:
         """Whether a row has more than the cheap-only samples at its point."""
         makes_jobs = self.evaluate and len(given) < len(self.names)
-        return makes_jobs or any(known.get(o) != _outcome(value) for o, value in given.items())
+        return makes_jobs or any(
+            known.get(o) != _outcome(value) for o, value in given.items()
+        )
 
-    def _missing_runs(self, known: Mapping[int, object], jobs: Sequence[Job]) -> tuple[int, ...]:
+    def _missing_runs(
+        self, known: Mapping[int, object], jobs: Sequence[Job]
+    ) -> tuple[int, ...]:
         """The runs to be made: those of which nothing is known and which have no job."""
         if not self.evaluate:
             return ()
@@ -149,23 +185,38 @@ class ImportChanges:
                 missing.append(run)
         return tuple(missing)
 
-    def _settle_jobs(self, row: KnownEvaluation, given: Known, existing: Existing) -> None:
+    def _settle_jobs(
+        self, row: KnownEvaluation, given: Known, existing: Existing
+    ) -> None:
         """Jobs whose value is now known are done, as by a late tell."""
         for job in existing.jobs:
             others = self.co_objectives[job.objective]
-            concerned = any(objective in given for objective in (job.objective, *others))
+            concerned = any(
+                objective in given for objective in (job.objective, *others)
+            )
             if job.state is JobState.DONE or not concerned:
                 continue
             if job.objective in given:
                 self._settle_job(row, given, job, existing.outcomes)
             elif existing.sample.full:
                 run = self.names[job.objective]
-                other = next(self.names[objective] for objective in others if objective in given)
-                self._fault(row, f"{other} comes out of the run of {run}, which is still awaited here; give {run} too")
+                other = next(
+                    self.names[objective] for objective in others if objective in given
+                )
+                self._fault(
+                    row,
+                    f"{other} comes out of the run of {run}, which is still awaited here; give {run} too",
+                )
 
-    def _settle_job(self, row: KnownEvaluation, given: Known, job: Job, outcomes: Outcomes) -> None:
+    def _settle_job(
+        self, row: KnownEvaluation, given: Known, job: Job, outcomes: Outcomes
+    ) -> None:
         others = self.co_objectives[job.objective]
-        with_value = [self.names[objective] for objective in others if given.get(objective) is not None]
+        with_value = [
+            self.names[objective]
+            for objective in others
+            if given.get(objective) is not None
+        ]
         if given[job.objective] is not None:
             self._finish(job, given)
         elif with_value:
@@ -177,18 +228,30 @@ class ImportChanges:
 
     def _finish(self, job: Job, given: Known) -> None:
         job_rules.overtake(self.changes, job)
-        self.changes.jobs.append(JobChange(job, JobState.DONE, errors=job.errors, losses=job.losses))
-        self.changes.results.append(Result(job.sample, job.objective, given[job.objective]))
+        self.changes.jobs.append(
+            JobChange(job, JobState.DONE, errors=job.errors, losses=job.losses)
+        )
+        self.changes.results.append(
+            Result(job.sample, job.objective, given[job.objective])
+        )
         for objective in self.co_objectives[job.objective]:
             value = given.get(objective)
             failure = INFEASIBLE if objective in given else FailureKind.ERROR
-            self.changes.results.append(Result(job.sample, objective, value, None if value is not None else failure))
+            self.changes.results.append(
+                Result(
+                    job.sample, objective, value, None if value is not None else failure
+                )
+            )
 
     def _fail(self, job: Job, outcomes: Outcomes) -> None:
-        """The point is infeasible, as if the worker had told it; for a job that failed, the reason is now known."""
+        """The point is infeasible, as if the worker had told it; for a job that failed,
+        the reason is now known.
+        """
         others = self.co_objectives[job.objective]
         changed_before = len(self.changes.jobs)
-        job_rules.tell_failure(self.changes, job, job.lease or "", INFEASIBLE, others, self.limits)
+        job_rules.tell_failure(
+            self.changes, job, job.lease or "", INFEASIBLE, others, self.limits
+        )
         if len(self.changes.jobs) > changed_before:
             job_rules.overtake(self.changes, job)
             return
@@ -208,11 +271,17 @@ class ImportChanges:
             if _has_value(home.outcomes, objective):
                 continue
             after[objective] = _outcome(value)
-            if objective not in awaited and after[objective] != home.outcomes.get(objective):
+            if objective not in awaited and after[objective] != home.outcomes.get(
+                objective
+            ):
                 failure = INFEASIBLE if value is None else None
-                self.changes.results.append(Result(home.sample.id, objective, value, failure, of_job=False))
+                self.changes.results.append(
+                    Result(home.sample.id, objective, value, failure, of_job=False)
+                )
         if home.sample.is_imported:
-            self.completed += self._is_complete(after) and not self._is_complete(home.outcomes)
+            self.completed += self._is_complete(after) and not self._is_complete(
+                home.outcomes
+            )
             runs = self._missing_runs(after, home.jobs)
             if runs:
                 self.new_jobs[home.sample.id] = list(runs)

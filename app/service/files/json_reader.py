@@ -1,4 +1,6 @@
-"""Evaluations in JSON: a list of {"x": {…}, "values": {…}}, or {"items": [such a list]}, as an export has it."""
+"""Evaluations in JSON: a list of {"x": {…}, "values": {…}}, or {"items": [such a
+list]}, as an export has it.
+"""
 
 import json
 from functools import partial
@@ -16,7 +18,9 @@ Location = tuple[str | int, ...]
 
 
 class _Object(dict[str, Any]):
-    """Knows whether a name was given twice: then it is unclear which of the values is right."""
+    """Knows whether a name was given twice: then it is unclear which of the values is
+    right.
+    """
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -31,7 +35,11 @@ def read_json(spec: Specification, content: bytes) -> Reading:
         reading.add_fault(None, "#", f"not JSON: {error}")
         return reading
     above: Location = ()
-    if isinstance(document, _Object) and set(document) <= {"items", "next"} and not document.has_repeated_name:
+    if (
+        isinstance(document, _Object)
+        and set(document) <= {"items", "next"}
+        and not document.has_repeated_name
+    ):
         document, above = document.get("items"), ("items",)
     if not isinstance(document, list):
         reading.add_fault(None, "#", FORMAT)
@@ -68,9 +76,17 @@ class _ItemReader:
             return
         known = {name: value for name, value in values.items() if value is not None}
         for name, kind in failures.items():
-            if kind == INFEASIBLE and name not in known:  # other failures do not concern the point
+            if (
+                kind == INFEASIBLE and name not in known
+            ):  # other failures do not concern the point
                 known[name] = INFEASIBLE
-        self.reading.add_row(self.row, _pointer(*self.location), partial(_pointer, *self.location), x, known)
+        self.reading.add_row(
+            self.row,
+            _pointer(*self.location),
+            partial(_pointer, *self.location),
+            x,
+            known,
+        )
 
     def _fault(self, below: Location, detail: str) -> None:
         self.reading.add_fault(self.row, _pointer(*self.location, *below), detail)
@@ -80,13 +96,17 @@ class _ItemReader:
             self._fault((), "a name is given twice here; which of its values is right?")
         for key, value in item.items():
             if isinstance(value, _Object) and value.has_repeated_name:
-                self._fault((key,), "a name is given twice here; which of its values is right?")
+                self._fault(
+                    (key,), "a name is given twice here; which of its values is right?"
+                )
         for key in item:
             if key not in KEYS:
                 hint = did_you_mean(key, KEYS) or "; there are " + ", ".join(KEYS[:3])
                 self._fault((key,), f"there is no such field{hint}")
 
-    def _part(self, item: _Object, key: str, kind: str, names: tuple[str, ...]) -> dict[str, Any]:
+    def _part(
+        self, item: _Object, key: str, kind: str, names: tuple[str, ...]
+    ) -> dict[str, Any]:
         part = item.get(key)
         if part is None:
             return {}
@@ -95,7 +115,10 @@ class _ItemReader:
             return {}
         for name in part:
             if name not in names:
-                self._fault((key, name), f"the study has no {kind} {shortened(name)}{did_you_mean(name, names)}")
+                self._fault(
+                    (key, name),
+                    f"the study has no {kind} {shortened(name)}{did_you_mean(name, names)}",
+                )
         return part
 
     def _check_failures(self, failures: dict[str, Any]) -> None:

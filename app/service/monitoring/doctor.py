@@ -10,11 +10,16 @@ from app.store.upgrade import head, require_head
 
 FAR_APART_S = 5.0
 
-Finding = tuple[str, str, str]  # what was checked; ok, warning or fault; what was found and what to do
+Finding = tuple[
+    str, str, str
+]  # what was checked; ok, warning or fault; what was found and what to do
 
 
 def examine(database_url: str | None) -> list[Finding]:
-    """The findings on the database of this URL, else of the environment. Creates and changes nothing."""
+    """The findings on the database of this URL, else of the environment.
+
+    Creates and changes nothing.
+    """
     findings: list[Finding] = []
     try:
         database = open_existing(load_settings(database_url=database_url).database_url)

@@ -26,7 +26,9 @@ from counterpoise.wire.codes import EventKind
 DAY_S = 86_400.0
 TRIM_AT_ONCE = 1000
 NO_STUDY = 0
-TOO_OLD = "events between your id and this one are no longer stored; reload what you show"
+TOO_OLD = (
+    "events between your id and this one are no longer stored; reload what you show"
+)
 UNKNOWN = "your id is not of this stream (was the study deleted and created again?); reload what you show"
 
 
@@ -58,7 +60,9 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a stream begins, and the reason for a reset if that is not where the listener wanted to begin."""
+    """Where a stream begins, and the reason for a reset if that is not where the
+    listener wanted to begin.
+    """
 
     study: int | None
     name: str
@@ -66,7 +70,9 @@ class Start:
     reset: str | None = None
 
 
-def begin_study(database: Database, name: str, study_id: int | None, number: int | None) -> Start:
+def begin_study(
+    database: Database, name: str, study_id: int | None, number: int | None
+) -> Start:
     """After the event `number`; without one, after all that has happened.
 
     `study_id` comes with the event id: another study may have had the name.
@@ -90,7 +96,9 @@ def begin_feed(last: int, study_id: int | None, number: int | None) -> Start:
 
 def study_page(database: Database, study: int, after: int, count: int) -> Page:
     with database.read() as connection:
-        known = sequence_of(connection, study)  # first: events up to this sequence are then there, or trimmed
+        known = sequence_of(
+            connection, study
+        )  # first: events up to this sequence are then there, or trimmed
         events = events_of(connection, study, after, count) if known is not None else []
     if known is None:
         return Page(after, study_deleted=True)
@@ -106,7 +114,10 @@ def study_page(database: Database, study: int, after: int, count: int) -> Page:
 
 
 def _report_gap(page: Page, position: int, study: int) -> None:
-    """Add a reset if events before this position are missing. A listener that begins at 0 misses nothing."""
+    """Add a reset if events before this position are missing.
+
+    A listener that begins at 0 misses nothing.
+    """
     if page.position and position > page.position + 1:
         page.add(reset(position - 1, study, TOO_OLD))
 
@@ -126,14 +137,26 @@ def event_data(event: StoredEvent, study: str) -> dict[str, Any]:
             "failure": event.failure,
         }
         data = {name: value for name, value in result.items() if value is not None}
-    return {**data, "study": study, "seq": event.seq, "at": iso(event.at), "kind": event.kind}
+    return {
+        **data,
+        "study": study,
+        "seq": event.seq,
+        "at": iso(event.at),
+        "kind": event.kind,
+    }
 
 
-def number_new_events(database: Database, known: dict[int, int]) -> tuple[dict[int, int], int]:
-    """Number the events since the studies' sequences were `known`; returns the sequences and the feed's last number."""
+def number_new_events(
+    database: Database, known: dict[int, int]
+) -> tuple[dict[int, int], int]:
+    """Number the events since the studies' sequences were `known`; returns the
+    sequences and the feed's last number.
+    """
     with database.read() as connection:
         sequences = study_sequences(connection)
-    changed = [study for study, sequence in sequences.items() if known.get(study) != sequence]
+    changed = [
+        study for study, sequence in sequences.items() if known.get(study) != sequence
+    ]
     if changed:
         database.write(append_to_feed, changed)
     with database.read() as connection:
@@ -149,7 +172,8 @@ def feed_page(database: Database, after: int, count: int) -> Page:
         for entry in read_feed(connection, after, end - after):
             is_missing = is_missing or max(entry.since, after) > page.position
             if entry.event is None and entry.last_seq is not None:
-                # Nothing is left of this stretch; if its study is gone, its deletion follows.
+                # Nothing is left of this stretch; if its study is gone, its deletion
+                # follows.
                 is_missing = is_missing or entry.study_exists
                 page.position = min(entry.until, end)
                 continue
@@ -170,9 +194,18 @@ def feed_page(database: Database, after: int, count: int) -> Page:
 
 def _feed_event(entry: FeedEntry) -> Event:
     if entry.event is None or entry.number is None:
-        data = {"study": entry.study, "at": iso(entry.fed_at), "kind": EventKind.DELETED}
+        data = {
+            "study": entry.study,
+            "at": iso(entry.fed_at),
+            "kind": EventKind.DELETED,
+        }
         return Event(entry.until, EventKind.DELETED, entry.study_id, data)
-    return Event(entry.number, entry.event.kind, entry.study_id, event_data(entry.event, entry.study))
+    return Event(
+        entry.number,
+        entry.event.kind,
+        entry.study_id,
+        event_data(entry.event, entry.study),
+    )
 
 
 def _skip(connection: Connection, after: int) -> tuple[int, bool]:

@@ -1,4 +1,6 @@
-"""Figures for Prometheus: the state of all studies, and each executed step exactly once."""
+"""Figures for Prometheus: the state of all studies, and each executed step exactly
+once.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -41,7 +43,11 @@ class MetricsPoller:
             is_first = self._since is None
             since = database_time(connection) if self._since is None else self._since
             steps = steps_done_since(connection, since - OVERLAP_S)
-            new_steps = [] if is_first else [step for step in steps if step.id not in self._seen]
+            new_steps = (
+                []
+                if is_first
+                else [step for step in steps if step.id not in self._seen]
+            )
             figures = Figures(
                 queues=queue_counts(connection, MOST_STUDIES),
                 studies=study_counts(connection),

@@ -54,15 +54,23 @@ def _commit(connection: Connection, step: Step, plan: Plan) -> bool:
     if ending is not None:
         detail = plan.shortfall or ENDING_DETAILS[ending]
         events.append(Event(EventKind.FINISHED, {"reason": ending, "detail": detail}))
-    apply(connection, study, ChangeSet(jobs=supersede(superseded), events=events), with_runs)
+    apply(
+        connection,
+        study,
+        ChangeSet(jobs=supersede(superseded), events=events),
+        with_runs,
+    )
     _advance(connection, study, objectives, step, plan)
     number = step.number if step.kind is StepKind.SEARCH else 0
-    add_samples(connection, study.id, plan.samples, with_runs, step=step.id, number=number)
+    add_samples(
+        connection, study.id, plan.samples, with_runs, step=step.id, number=number
+    )
     if ending is not None:
         finish_study(connection, study.id, ending)
     elif step.kind in (StepKind.INITIAL, StepKind.CLOSING):
-        # After a search step its samples are open, and nothing is due before they are settled. A generation becomes
-        # due by a tell, never by when a planner happens to commit.
+        # After a search step its samples are open, and nothing is due before they are
+        # settled. A generation becomes due by a tell, never by when a planner happens
+        # to commit.
         schedule_due_steps(connection, find_study_by_id(connection, study.id))
     notify(connection)
     point("step.written")
@@ -74,27 +82,43 @@ def _ending(study: Study, step: Step, plan: Plan) -> Ending | None:
     if step.kind is StepKind.CLOSING:
         return Ending.BUDGET_USED if study.planned_full >= study.budget else None
     # A design of size 0 is wanted where imported samples replace all of it.
-    wants_full = step.kind in (StepKind.INITIAL, StepKind.SEARCH) and step.inputs["size"] > 0
+    wants_full = (
+        step.kind in (StepKind.INITIAL, StepKind.SEARCH) and step.inputs["size"] > 0
+    )
     return Ending.SPACE_EXHAUSTED if wants_full and len(plan.full) == 0 else None
 
 
-def _superseded_jobs(connection: Connection, study: Study, step: Step, ending: Ending | None) -> Sequence[Job]:
+def _superseded_jobs(
+    connection: Connection, study: Study, step: Step, ending: Ending | None
+) -> Sequence[Job]:
     """The ready jobs that are no longer needed."""
     decision: Decision = Nothing()
     if ending is not None:
         decision = Finish()
     elif step.kind is StepKind.SEARCH:
         decision = StepDecision(step.number, step.inputs["size"])
-    return lock_ready_jobs(connection, study.id, only_cheap=True) if supersedes(decision) else []
+    return (
+        lock_ready_jobs(connection, study.id, only_cheap=True)
+        if supersedes(decision)
+        else []
+    )
 
 
-def _advance(connection: Connection, study: Study, objectives: Sequence[Objective], step: Step, plan: Plan) -> None:
+def _advance(
+    connection: Connection,
+    study: Study,
+    objectives: Sequence[Objective],
+    step: Step,
+    plan: Plan,
+) -> None:
     if step.kind is StepKind.SEARCH:
         change_study(connection, study.id, step=step.number)
     if step.kind is StepKind.STREAM:
         found_points = len(plan.cheap.get(step.objective, ())) > 0
         generation = step.number if found_points else STREAM_ENDED
-        change_objective(connection, objectives[step.objective].id, generation=generation)
+        change_objective(
+            connection, objectives[step.objective].id, generation=generation
+        )
 
 
 def _summary(study: Study, step: Step, plan: Plan) -> dict[str, object]:
@@ -108,7 +132,9 @@ def record_fault(database: Database, step: Step, fault: str, backoff_s: float) -
     database.write(_record_fault, step, fault, backoff_s)
 
 
-def _record_fault(connection: Connection, step: Step, fault: str, backoff_s: float) -> None:
+def _record_fault(
+    connection: Connection, step: Step, fault: str, backoff_s: float
+) -> None:
     study = lock_study(connection, step.study)
     if study is not None and fail_step(connection, step, fault, backoff_s):
         name = step.name(study.spec.objective_names)

@@ -1,4 +1,7 @@
-"""Compute a step: what it reads, what the optimiser proposes. Reads the database and writes nothing."""
+"""Compute a step: what it reads, what the optimiser proposes.
+
+Reads the database and writes nothing.
+"""
 
 import math
 import time
@@ -33,13 +36,17 @@ from counterpoise.wire.specification import Specification
 
 @dataclass(slots=True)
 class Plan:
-    """What a step proposes: points in the unit cube, full ones and, by position of objective, cheap-only ones."""
+    """What a step proposes: points in the unit cube, full ones and, by position of
+    objective, cheap-only ones.
+    """
 
     full: Floats
     cheap: dict[int, Floats] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
     shortfall: str | None = None
-    samples: list[NewSample] = field(default_factory=list)  # the same in the user's units
+    samples: list[NewSample] = field(
+        default_factory=list
+    )  # the same in the user's units
 
 
 def compute_step(database: Database, step: Step, fit: Map = map) -> Plan:
@@ -51,11 +58,17 @@ def compute_step(database: Database, step: Step, fit: Map = map) -> Plan:
         ratios = step.inputs.get("ratios") or [1.0] * len(objectives)
         problem = problem_of(study.spec, ratios, step.inputs.get("cheap"))
         past = read_past(connection, problem, step)
-        snapshot = search_snapshot(connection, problem, past, step) if step.kind is StepKind.SEARCH else None
+        snapshot = (
+            search_snapshot(connection, problem, past, step)
+            if step.kind is StepKind.SEARCH
+            else None
+        )
         reference = _reference_point(connection, step)
     clock.lap("read")
     identity = (study.seed, step.kind, step.objective, step.number)
-    plan = _propose(problem, study.spec, step, past, snapshot, generator(*identity), fit, clock)
+    plan = _propose(
+        problem, study.spec, step, past, snapshot, generator(*identity), fit, clock
+    )
     if step.kind in (StepKind.SEARCH, StepKind.CLOSING):
         plan.record["hypervolume"] = hypervolume(past.complete_values(), reference)
     plan.record |= {
@@ -92,7 +105,9 @@ def _propose(
         return Plan(nothing, {step.objective: points})
     if snapshot is None:
         return Plan(nothing)
-    proposal = propose(problem, snapshot, strategy_of(spec), rng, fit=fit, clock=time.perf_counter)
+    proposal = propose(
+        problem, snapshot, strategy_of(spec), rng, fit=fit, clock=time.perf_counter
+    )
     clock.laps |= asdict(proposal.timings)
     cheap = {}
     for position, objective in enumerate(spec.objectives):
@@ -102,12 +117,16 @@ def _propose(
     return Plan(proposal.full, cheap, asdict(proposal.diagnostics), proposal.shortfall)
 
 
-def _next_generation(problem: Problem, step: Step, past: Past, rng: np.random.Generator) -> Floats:
+def _next_generation(
+    problem: Problem, step: Step, past: Past, rng: np.random.Generator
+) -> Floats:
     j = step.objective
     evaluated = past.in_order(past.values[j])
     taken = past.points([sample.id for sample in past.samples])
     ids = np.array(evaluated, dtype=np.int64)
-    return next_generation(problem, past.data(j, evaluated), ids, step.inputs["size"], rng, taken)
+    return next_generation(
+        problem, past.data(j, evaluated), ids, step.inputs["size"], rng, taken
+    )
 
 
 def strategy_of(spec: Specification) -> Strategy:
@@ -137,7 +156,9 @@ def _as_json(value: Any) -> Any:
 
 
 def _reference_point(connection: Connection, step: Step) -> list[float] | None:
-    """The hypervolume's reference point, which stays that of the study's first search step."""
+    """The hypervolume's reference point, which stays that of the study's first search
+    step.
+    """
     for other in steps_of(connection, step.study, StepKind.SEARCH):
         if other.id < step.id:  # later ones exist when a step is replayed
             recorded = (other.record or {}).get("hypervolume")
@@ -147,8 +168,12 @@ def _reference_point(connection: Connection, step: Step) -> list[float] | None:
     return None
 
 
-def _new_samples(problem: Problem, objectives: Sequence[Objective], plan: Plan) -> Iterator[NewSample]:
-    """Full samples, then cheap-only ones; a point wanted on several objectives is one sample."""
+def _new_samples(
+    problem: Problem, objectives: Sequence[Objective], plan: Plan
+) -> Iterator[NewSample]:
+    """Full samples, then cheap-only ones; a point wanted on several objectives is one
+    sample.
+    """
     runs = tuple(objective.id for objective in objectives if objective.has_jobs)
     for x in _in_user_units(problem, plan.full):
         yield NewSample(x, runs, full=True)

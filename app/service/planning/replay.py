@@ -1,4 +1,6 @@
-"""Replay: compute an executed step again from what it read, and compare with what it proposed."""
+"""Replay: compute an executed step again from what it read, and compare with what it
+proposed.
+"""
 
 import time
 import traceback
@@ -29,7 +31,10 @@ NOT_RECORDED = "not recorded"
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """How one step compares. `versions`: those that differ, as they were then and are now."""
+    """How one step compares.
+
+    `versions`: those that differ, as they were then and are now.
+    """
 
     study: str
     step: str
@@ -37,22 +42,31 @@ class Replayed:
     samples: int  # that the step proposed
     equal_samples: int
     proposed_now: int
-    largest_distance: float | None  # in the unit cube, between a sample and its counterpart; None without samples
+    largest_distance: (
+        float | None
+    )  # in the unit cube, between a sample and its counterpart; None without samples
     faults: list[str] = field(default_factory=list)  # what else differs, for people
     versions: dict[str, tuple[str, str]] = field(default_factory=dict)
     took_s: float = 0.0
 
 
-def replay(database: Database, study: str, wanted: str | None, fit: Map = map) -> Iterator[Replayed]:
+def replay(
+    database: Database, study: str, wanted: str | None, fit: Map = map
+) -> Iterator[Replayed]:
     """Replay the step of this name, else all executed steps. Reads only."""
     for name, step in _steps_to_replay(database, study, wanted):
         yield _replay_step(database, study, name, step, fit)
 
 
-def _steps_to_replay(database: Database, study_name: str, wanted: str | None) -> list[tuple[str, Step]]:
+def _steps_to_replay(
+    database: Database, study_name: str, wanted: str | None
+) -> list[tuple[str, Step]]:
     with database.read() as connection:
         study = require_study(connection, study_name)
-        steps = [(step.name(study.spec.objective_names), step) for step in steps_of(connection, study.id)]
+        steps = [
+            (step.name(study.spec.objective_names), step)
+            for step in steps_of(connection, study.id)
+        ]
     executed = [(name, step) for name, step in steps if step.state is StepState.DONE]
     if wanted is None:
         return executed
@@ -60,13 +74,19 @@ def _steps_to_replay(database: Database, study_name: str, wanted: str | None) ->
     if chosen:
         return chosen
     if any(name == wanted for name, _ in steps):
-        raise RequestRefused(f"step {wanted} of study {study_name!r} is due, not done; there is nothing to compare yet")
+        raise RequestRefused(
+            f"step {wanted} of study {study_name!r} is due, not done; there is nothing to compare yet"
+        )
     names = [name for name, _ in executed]
     last = f"; the last one done is {names[-1]}" if names else "; none is done yet"
-    raise RequestRefused(f"study {study_name!r} has no step {wanted!r}{did_you_mean(wanted, names) or last}")
+    raise RequestRefused(
+        f"study {study_name!r} has no step {wanted!r}{did_you_mean(wanted, names) or last}"
+    )
 
 
-def _replay_step(database: Database, study: str, name: str, step: Step, fit: Map) -> Replayed:
+def _replay_step(
+    database: Database, study: str, name: str, step: Step, fit: Map
+) -> Replayed:
     began = time.perf_counter()
     with database.read() as connection:
         spec = require_study(connection, study).spec
@@ -76,9 +96,14 @@ def _replay_step(database: Database, study: str, name: str, step: Step, fit: Map
     try:
         plan = compute_step(database, step, fit)
     except Exception as error:  # noqa: BLE001  data that the step never read may do anything to it
-        fault = "computing it again failed: " + "".join(traceback.format_exception_only(error)).strip()
+        fault = (
+            "computing it again failed: "
+            + "".join(traceback.format_exception_only(error)).strip()
+        )
         took_s = time.perf_counter() - began
-        return Replayed(study, name, False, len(then), 0, 0, None, [fault], changed, took_s)
+        return Replayed(
+            study, name, False, len(then), 0, 0, None, [fault], changed, took_s
+        )
     equal_samples, largest_distance = compare_samples(spec, then, plan.samples)
     faults = _other_differences(record, plan.record)
     return Replayed(
@@ -98,9 +123,11 @@ def _replay_step(database: Database, study: str, name: str, step: Step, fit: Map
 def compare_samples(
     spec: Specification, then: Sequence[NewSample], now: Sequence[NewSample]
 ) -> tuple[int, float | None]:
-    """How many samples are equal to the last bit, in their place; and the largest distance of the others.
+    """How many samples are equal to the last bit, in their place; and the largest
+    distance of the others.
 
-    Full samples are compared with full ones, so that one more or less does not shift all others.
+    Full samples are compared with full ones, so that one more or less does not shift
+    all others.
     """
     equal = 0
     largest = None
@@ -111,8 +138,12 @@ def compare_samples(
         pairs = list(zip(before, after, strict=False))
         equal += sum(_is_equal(a, b) for a, b in pairs)
         if pairs:
-            X_before = encode(variables, np.array([a.x for a, _ in pairs], dtype=float))  # (n, d)
-            X_after = encode(variables, np.array([b.x for _, b in pairs], dtype=float))  # (n, d)
+            X_before = encode(
+                variables, np.array([a.x for a, _ in pairs], dtype=float)
+            )  # (n, d)
+            X_after = encode(
+                variables, np.array([b.x for _, b in pairs], dtype=float)
+            )  # (n, d)
             distances = np.linalg.norm(X_before - X_after, axis=1)
             largest = max(largest or 0.0, float(distances.max()))
     return equal, largest
@@ -123,14 +154,22 @@ def _is_equal(a: NewSample, b: NewSample) -> bool:
 
 
 def _other_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """A closing step proposes nothing: its hypervolume is compared, as that of a search step is."""
+    """A closing step proposes nothing: its hypervolume is compared, as that of a search
+    step is.
+    """
     before, after = _hypervolume(then), _hypervolume(now)
-    return [] if before == after else [f"the hypervolume was {before!r} and is now {after!r}"]
+    return (
+        []
+        if before == after
+        else [f"the hypervolume was {before!r} and is now {after!r}"]
+    )
 
 
 def _hypervolume(record: Mapping[str, Any]) -> float | None:
     value = (record.get("hypervolume") or {}).get("value")
-    return None if value is None else float(value)  # a database may return 1e23 as an integer
+    return (
+        None if value is None else float(value)
+    )  # a database may return 1e23 as an integer
 
 
 def changed_versions(then: Mapping[str, str]) -> dict[str, tuple[str, str]]:

@@ -1,4 +1,6 @@
-"""Which steps have become due: decided in every transaction that settles jobs, from counters alone."""
+"""Which steps have become due: decided in every transaction that settles jobs, from
+counters alone.
+"""
 
 from collections.abc import Collection, Sequence
 
@@ -19,7 +21,9 @@ from counterpoise.wire.codes import EventKind, Phase, StepKind
 
 
 def schedule_due_steps(connection: Connection, study: Study) -> None:
-    """Record, under the study's lock, which steps have become due and the prefix of the sequence that they read."""
+    """Record, under the study's lock, which steps have become due and the prefix of the
+    sequence that they read.
+    """
     batch_is_open = study.unsettled_full > 0
     if study.is_finished or (study.phase is Phase.SEARCH and batch_is_open):
         return  # after nearly every tell: so this is checked before anything is read
@@ -36,14 +40,24 @@ def schedule_due_steps(connection: Connection, study: Study) -> None:
         case StepDecision(number, size):
             _schedule_search(connection, study, objectives, number, size)
         case Finish():
-            make_due(connection, study.id, StepKind.CLOSING, study.budget, study.sequence, {"budget": study.budget})
+            make_due(
+                connection,
+                study.id,
+                StepKind.CLOSING,
+                study.budget,
+                study.sequence,
+                {"budget": study.budget},
+            )
             _announce(connection, study, [_name(study, StepKind.CLOSING, study.budget)])
 
 
 def schedule_initial(connection: Connection, study: Study) -> None:
-    """The initial design is due; if it was due before, it is now, with what has been imported since."""
+    """The initial design is due; if it was due before, it is now, with what has been
+    imported since.
+    """
     drop_due(connection, study.id, [StepKind.INITIAL])
-    # Numbered, because a study that was stopped with its design may be extended, and needs another one.
+    # Numbered, because a study that was stopped with its design may be extended, and
+    # needs another one.
     number = len(steps_of(connection, study.id, StepKind.INITIAL))
     missing = study.spec.initial_count - study.imported_complete
     inputs = {"size": max(missing, 0), "budget": study.budget}
@@ -52,9 +66,14 @@ def schedule_initial(connection: Connection, study: Study) -> None:
 
 
 def _schedule_generations(
-    connection: Connection, study: Study, objectives: Sequence[Objective], streaming: Collection[int]
+    connection: Connection,
+    study: Study,
+    objectives: Sequence[Objective],
+    streaming: Collection[int],
 ) -> None:
-    possible = progress_of(study, objectives, largest_ratios(study, objectives), streaming)
+    possible = progress_of(
+        study, objectives, largest_ratios(study, objectives), streaming
+    )
     if isinstance(due(possible), Nothing):
         return
     ratios = current_ratios(connection, study, objectives)
@@ -63,9 +82,17 @@ def _schedule_generations(
             change_objective(connection, objective.id, ratio=ratio)
     scheduled = set(streaming)
     names = []
-    while isinstance(decision := due(progress_of(study, objectives, ratios, scheduled)), Generation):
+    while isinstance(
+        decision := due(progress_of(study, objectives, ratios, scheduled)), Generation
+    ):
         inputs = {"size": decision.size, "ratios": ratios}
-        identity = (StepKind.STREAM, decision.number, study.sequence, inputs, decision.objective)
+        identity = (
+            StepKind.STREAM,
+            decision.number,
+            study.sequence,
+            inputs,
+            decision.objective,
+        )
         make_due(connection, study.id, *identity)
         scheduled.add(decision.objective)
         names.append(_name(study, StepKind.STREAM, decision.number, decision.objective))
@@ -74,13 +101,22 @@ def _schedule_generations(
 
 
 def _schedule_search(
-    connection: Connection, study: Study, objectives: Sequence[Objective], number: int, size: int
+    connection: Connection,
+    study: Study,
+    objectives: Sequence[Objective],
+    number: int,
+    size: int,
 ) -> None:
     ratios = current_ratios(connection, study, objectives)
     cheap = []
     for objective, ratio in zip(objectives, ratios, strict=True):
-        # Which objectives are cheap is fixed when search begins; later only the ratios follow.
-        is_cheap = ratio > study.spec.cheap_threshold if objective.cheap is None else objective.cheap
+        # Which objectives are cheap is fixed when search begins; later only the ratios
+        # follow.
+        is_cheap = (
+            ratio > study.spec.cheap_threshold
+            if objective.cheap is None
+            else objective.cheap
+        )
         if is_cheap:
             cheap.append(objective.position)
         if (ratio, is_cheap) != (objective.ratio, objective.cheap):
@@ -101,21 +137,34 @@ def _schedule_search(
     _announce(connection, study, [_name(study, StepKind.SEARCH, number)], before)
 
 
-def current_ratios(connection: Connection, study: Study, objectives: Sequence[Objective]) -> list[float]:
+def current_ratios(
+    connection: Connection, study: Study, objectives: Sequence[Objective]
+) -> list[float]:
     """The declared ratios, or those measured so far."""
     declared = declared_ratios(study.spec)
     if declared is not None:
         return declared
     runs = [objective.id for objective in objectives if objective.has_jobs]
-    return measured_ratios(study.spec, objectives, last_durations(connection, runs, LAST_DURATIONS))
+    return measured_ratios(
+        study.spec, objectives, last_durations(connection, runs, LAST_DURATIONS)
+    )
 
 
-def _announce(connection: Connection, study: Study, steps: Sequence[str], before: Sequence[Event] = ()) -> None:
-    """Add events for steps that are due; in the study's sequence they follow all that the steps may read."""
+def _announce(
+    connection: Connection,
+    study: Study,
+    steps: Sequence[str],
+    before: Sequence[Event] = (),
+) -> None:
+    """Add events for steps that are due; in the study's sequence they follow all that
+    the steps may read.
+    """
     events = [Event(EventKind.STEP_DUE, {"step": step}) for step in steps]
     apply(connection, study, ChangeSet(events=[*before, *events]))
     notify(connection)
 
 
-def _name(study: Study, kind: StepKind, number: int, objective: int = NO_OBJECTIVE) -> str:
+def _name(
+    study: Study, kind: StepKind, number: int, objective: int = NO_OBJECTIVE
+) -> str:
     return step_name(kind, number, objective, study.spec.objective_names)

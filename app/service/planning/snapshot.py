@@ -1,6 +1,8 @@
-"""From records to arrays: the only place where the user's units and directions meet the optimiser's unit cube.
+"""From records to arrays: the only place where the user's units and directions meet the
+optimiser's unit cube.
 
-What a step reads is a prefix of the study's sequence, so that it is the same however late it is executed.
+What a step reads is a prefix of the study's sequence, so that it is the same however
+late it is executed.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,11 +25,17 @@ from app.store.studies.studies import objectives_of
 from counterpoise.wire.codes import FailureKind, StepKind
 from counterpoise.wire.specification import Specification
 
-Values = dict[int, tuple[float, int]]  # by sample: minimised value, its number in the study's sequence
+Values = dict[
+    int, tuple[float, int]
+]  # by sample: minimised value, its number in the study's sequence
 
 
-def problem_of(spec: Specification, ratios: Sequence[float], cheap: Sequence[int] | None = None) -> Problem:
-    variables = tuple(Variable(v.name, v.low, v.high, v.type, v.scale) for v in spec.variables)
+def problem_of(
+    spec: Specification, ratios: Sequence[float], cheap: Sequence[int] | None = None
+) -> Problem:
+    variables = tuple(
+        Variable(v.name, v.low, v.high, v.type, v.scale) for v in spec.variables
+    )
     objectives = tuple(Objective(o.name, o.direction) for o in spec.objectives)
     fixed = None if cheap is None else tuple(cheap)
     return Problem(variables, objectives, tuple(ratios), spec.cheap_threshold, fixed)
@@ -56,7 +64,11 @@ class Past:
 
     def complete(self) -> list[int]:
         """D: the full samples that have all values."""
-        return [sample.id for sample in self.samples if sample.full and self._is_complete(sample.id)]
+        return [
+            sample.id
+            for sample in self.samples
+            if sample.full and self._is_complete(sample.id)
+        ]
 
     def _is_complete(self, sample: int) -> bool:
         return all(sample in values for values in self.values)
@@ -71,7 +83,11 @@ class Past:
 
 
 def read_past(connection: Connection, problem: Problem, step: Step) -> Past:
-    samples = [sample for sample in samples_of(connection, step.study) if _was_there(sample, step)]
+    samples = [
+        sample
+        for sample in samples_of(connection, step.study)
+        if _was_there(sample, step)
+    ]
     objectives = objectives_of(connection, step.study)
     known = {sample.id for sample in samples}
     proposed: dict[int, set[int]] = {objective.id: set() for objective in objectives}
@@ -79,7 +95,9 @@ def read_past(connection: Connection, problem: Problem, step: Step) -> Past:
         if sample in known:
             proposed[objective].add(sample)
     imported = {sample.id for sample in samples if sample.is_imported}
-    X = np.array([sample.x for sample in samples], dtype=float).reshape(len(samples), problem.d)
+    X = np.array([sample.x for sample in samples], dtype=float).reshape(
+        len(samples), problem.d
+    )
     evaluations = evaluations_until(connection, step.study, step.due_seq)
     values, infeasible = _by_objective(evaluations, objectives, problem)
     return Past(
@@ -93,7 +111,9 @@ def read_past(connection: Connection, problem: Problem, step: Step) -> Past:
 
 
 def _was_there(sample: Sample, step: Step) -> bool:
-    """Whether the sample existed when the step became due; later ones exist when a step is replayed."""
+    """Whether the sample existed when the step became due; later ones exist when a step
+    is replayed.
+    """
     if sample.imported_seq is not None:
         return sample.imported_seq <= step.due_seq
     is_earlier = sample.number < step.number
@@ -102,38 +122,58 @@ def _was_there(sample: Sample, step: Step) -> bool:
     if sample.kind is StepKind.INITIAL:
         return True
     if sample.kind is StepKind.SEARCH:
-        return step.kind is StepKind.CLOSING or (step.kind is StepKind.SEARCH and is_earlier)
+        return step.kind is StepKind.CLOSING or (
+            step.kind is StepKind.SEARCH and is_earlier
+        )
     if step.kind is StepKind.STREAM:
         return sample.objective == step.objective and is_earlier
     return True
 
 
 def _by_objective(
-    evaluations: Sequence[Evaluation], objectives: Sequence[StudyObjective], problem: Problem
+    evaluations: Sequence[Evaluation],
+    objectives: Sequence[StudyObjective],
+    problem: Problem,
 ) -> tuple[list[Values], list[set[int]]]:
     positions = {objective.id: objective.position for objective in objectives}
-    signs = [-1.0 if objective.direction == "maximize" else 1.0 for objective in problem.objectives]
+    signs = [
+        -1.0 if objective.direction == "maximize" else 1.0
+        for objective in problem.objectives
+    ]
     values: list[Values] = [{} for _ in objectives]
     infeasible: list[set[int]] = [set() for _ in objectives]
     for evaluation in evaluations:
         position = positions[evaluation.objective]
         if evaluation.value is not None:
-            values[position][evaluation.sample] = (signs[position] * evaluation.value, evaluation.seq)
+            values[position][evaluation.sample] = (
+                signs[position] * evaluation.value,
+                evaluation.seq,
+            )
             infeasible[position].discard(evaluation.sample)
         elif evaluation.failure is FailureKind.INFEASIBLE:
             infeasible[position].add(evaluation.sample)
     return values, infeasible
 
 
-def search_snapshot(connection: Connection, problem: Problem, past: Past, step: Step) -> Snapshot:
+def search_snapshot(
+    connection: Connection, problem: Problem, past: Past, step: Step
+) -> Snapshot:
     """What the search step reads."""
-    steps = [other for other in steps_of(connection, step.study, StepKind.SEARCH) if other.number <= step.number]
+    steps = [
+        other
+        for other in steps_of(connection, step.study, StepKind.SEARCH)
+        if other.number <= step.number
+    ]
     due_seqs = {other.number: other.due_seq for other in steps}
     models = _previous_models(steps, step) or [None] * problem.m
     complete = past.complete()
     positions = range(problem.m)
-    extras = [_extra(past, j, due_seqs) if j in problem.cheap else {} for j in positions]
-    partial = [_partial(past, j, set(complete), is_cheap=j in problem.cheap) for j in positions]
+    extras = [
+        _extra(past, j, due_seqs) if j in problem.cheap else {} for j in positions
+    ]
+    partial = [
+        _partial(past, j, set(complete), is_cheap=j in problem.cheap) for j in positions
+    ]
     return Snapshot(
         step=step.number,
         settled=step.inputs["settled"],
@@ -143,16 +183,25 @@ def search_snapshot(connection: Connection, problem: Problem, past: Past, step: 
         F=past.complete_values(),
         partial=tuple(past.data(j, partial[j]) for j in positions),
         extra=tuple(past.data(j, list(extras[j])) for j in positions),
-        extra_steps=tuple(np.array(list(extras[j].values()), dtype=np.int64) for j in positions),
-        infeasible=tuple(past.points(past.in_order(past.infeasible[j])) for j in positions),
-        frozen=tuple(_frozen(past, j, due_seqs[1]) if j in problem.cheap else None for j in positions),
+        extra_steps=tuple(
+            np.array(list(extras[j].values()), dtype=np.int64) for j in positions
+        ),
+        infeasible=tuple(
+            past.points(past.in_order(past.infeasible[j])) for j in positions
+        ),
+        frozen=tuple(
+            _frozen(past, j, due_seqs[1]) if j in problem.cheap else None
+            for j in positions
+        ),
         taken=tuple(past.points(past.in_order(past.wanted[j])) for j in positions),
         theta=tuple(_theta(model, "theta") for model in models),
         frozen_theta=tuple(_theta(model, "frozen_theta") for model in models),
     )
 
 
-def _previous_models(steps: Sequence[Step], step: Step) -> list[dict[str, Any] | None] | None:
+def _previous_models(
+    steps: Sequence[Step], step: Step
+) -> list[dict[str, Any] | None] | None:
     """The recorded models of the step before."""
     for other in steps:
         if other.number == step.number - 1 and other.record:
@@ -162,8 +211,14 @@ def _previous_models(steps: Sequence[Step], step: Step) -> list[dict[str, Any] |
 
 
 def _partial(past: Past, j: int, complete: set[int], *, is_cheap: bool) -> list[int]:
-    """Incomplete full samples with a value; for an expensive objective also samples of a stream that it once had."""
-    with_value = [sample for sample in past.samples if sample.id in past.values[j] and sample.id not in complete]
+    """Incomplete full samples with a value; for an expensive objective also samples of
+    a stream that it once had.
+    """
+    with_value = [
+        sample
+        for sample in past.samples
+        if sample.id in past.values[j] and sample.id not in complete
+    ]
     return [sample.id for sample in with_value if sample.full or not is_cheap]
 
 
@@ -180,7 +235,9 @@ def _extra(past: Past, j: int, due_seqs: dict[int, int]) -> dict[int, int]:
         if sample.kind is StepKind.SEARCH:
             found[sample.id] = sample.number
         elif seq > due_seqs[1]:
-            found[sample.id] = max(number for number, due_seq in due_seqs.items() if due_seq < seq)
+            found[sample.id] = max(
+                number for number, due_seq in due_seqs.items() if due_seq < seq
+            )
     return found
 
 
@@ -192,4 +249,8 @@ def _frozen(past: Past, j: int, due_seq: int) -> Data:
 
 
 def _theta(model: dict[str, Any] | None, name: str) -> Floats | None:
-    return None if model is None or model[name] is None else np.array(model[name], dtype=float)
+    return (
+        None
+        if model is None or model[name] is None
+        else np.array(model[name], dtype=float)
+    )

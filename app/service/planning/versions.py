@@ -1,4 +1,6 @@
-"""Versions of all that proposals depend on besides a study's data: where they are the same, so is every bit."""
+"""Versions of all that proposals depend on besides a study's data: where they are the
+same, so is every bit.
+"""
 
 import platform
 from functools import cache
@@ -15,11 +17,16 @@ def versions() -> dict[str, str]:
 
 @cache  # reading them takes longer than planning a small step
 def _installed() -> dict[str, str]:
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    return {
+        "python": platform.python_version(),
+        **{name: version(name) for name in PACKAGES},
+    }
 
 
 def _blas() -> set[str]:
-    """BLAS kernels are chosen by the processor, and sum in another order with another number of threads."""
+    """BLAS kernels are chosen by the processor, and sum in another order with another
+    number of threads.
+    """
     found = set()
     for library in threadpool_info():
         if library["user_api"] == "blas":

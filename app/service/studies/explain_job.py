@@ -1,4 +1,6 @@
-"""Why a job is in its state: what happened to it, which workers had it, and what it waits for."""
+"""Why a job is in its state: what happened to it, which workers had it, and what it
+waits for.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +27,9 @@ MESSAGE_TAIL = 2000  # characters
 
 @dataclass(frozen=True, slots=True)
 class WorkerPool:
-    """The live workers that take an objective's jobs, and those that would if they were not drained."""
+    """The live workers that take an objective's jobs, and those that would if they were
+    not drained.
+    """
 
     names: list[str]
     slots: int
@@ -51,14 +55,22 @@ def explain_job(database: Database, job_id: int) -> JobStory:
     with database.read() as connection:
         job = find_job(connection, job_id)
         if job is None:
-            raise JobUnknown(f"there is no job {job_id}; `counterpoise study` and GET /studies/NAME/jobs list them")
+            raise JobUnknown(
+                f"there is no job {job_id}; `counterpoise study` and GET /studies/NAME/jobs list them"
+            )
         study = find_study_by_id(connection, job.study)
-        objectives = {objective.id: objective for objective in objectives_of(connection, study.id)}
+        objectives = {
+            objective.id: objective for objective in objectives_of(connection, study.id)
+        }
         sample = find_sample(connection, job.sample)
         facts = _facts(connection, job, study, objectives[job.objective])
     also = co_objectives(list(objectives.values()))[job.objective]
     variables = [variable.name for variable in study.spec.variables]
-    values = [evaluation.value for evaluation in facts.evaluations if evaluation.value is not None]
+    values = [
+        evaluation.value
+        for evaluation in facts.evaluations
+        if evaluation.value is not None
+    ]
     return JobStory(
         job=job.id,
         study=study.name,
@@ -76,7 +88,9 @@ def explain_job(database: Database, job_id: int) -> JobStory:
     )
 
 
-def _facts(connection: Connection, job: Job, study: Study, objective: Objective) -> _Facts:
+def _facts(
+    connection: Connection, job: Job, study: Study, objective: Objective
+) -> _Facts:
     is_ready = job.state is JobState.READY
     evaluations = evaluations_of(connection, [job.sample])
     return _Facts(
@@ -84,7 +98,11 @@ def _facts(connection: Connection, job: Job, study: Study, objective: Objective)
         study=study,
         objective=objective,
         attempts=last_attempts(connection, job.id, MOST_ATTEMPTS),
-        evaluations=[evaluation for evaluation in evaluations if evaluation.objective == objective.id],
+        evaluations=[
+            evaluation
+            for evaluation in evaluations
+            if evaluation.objective == objective.id
+        ],
         ahead=_ahead(connection, job) if is_ready and job.ready_at is None else None,
         pool=_pool(connection, study, objective) if is_ready else None,
         now=database_time(connection),
@@ -99,8 +117,14 @@ def _ahead(connection: Connection, job: Job) -> int:
 
 def _pool(connection: Connection, study: Study, objective: Objective) -> WorkerPool:
     held = held_leases(connection)
-    of_study = [worker for worker in live_workers(connection, held) if matches(worker.studies, study.name)]
-    taking = [worker for worker in of_study if matches(worker.objectives, objective.name)]
+    of_study = [
+        worker
+        for worker in live_workers(connection, held)
+        if matches(worker.studies, study.name)
+    ]
+    taking = [
+        worker for worker in of_study if matches(worker.objectives, objective.name)
+    ]
     able = [worker for worker in taking if not worker.drained]
     return WorkerPool(
         names=[worker.name for worker in able],
@@ -131,11 +155,17 @@ def _why_ready(facts: _Facts) -> list[str]:
     if facts.attempts:
         last = facts.attempts[-1]
         ended = last.attempt.failure or last.attempt.outcome or "it runs"
-        reasons.append(f"attempt {last.attempt.number}, with worker {last.worker}, ended: {ended}")
+        reasons.append(
+            f"attempt {last.attempt.number}, with worker {last.worker}, ended: {ended}"
+        )
     if study.is_paused:
-        reasons.append(f"the study is paused; `counterpoise study resume {study.name}` lets it go on")
+        reasons.append(
+            f"the study is paused; `counterpoise study resume {study.name}` lets it go on"
+        )
     if job.ready_at is not None:
-        reasons.append(f"it backs off until {iso(job.ready_at)}, because it was lost {_times(job.losses)}")
+        reasons.append(
+            f"it backs off until {iso(job.ready_at)}, because it was lost {_times(job.losses)}"
+        )
     if facts.ahead is not None:
         reasons.append(_place_in_queue(facts.ahead, facts.objective.name))
     if facts.pool is not None:
@@ -155,13 +185,21 @@ def _place_in_queue(ahead: int, objective: str) -> str:
 def _why_not_taken(objective: str, pool: WorkerPool) -> list[str]:
     reasons = []
     if pool.drained:
-        reasons.append(f"drained, so that they do not ask for it: {', '.join(pool.drained[:3])}")
+        reasons.append(
+            f"drained, so that they do not ask for it: {', '.join(pool.drained[:3])}"
+        )
     if not pool.names:
-        return [*reasons, f"no live worker takes {objective}; start one, or see `counterpoise workers`"]
+        return [
+            *reasons,
+            f"no live worker takes {objective}; start one, or see `counterpoise workers`",
+        ]
     free = pool.slots - pool.busy
     workers = f"{len(pool.names)} live worker{'' if len(pool.names) == 1 else 's'}"
     if free <= 0:
-        return [*reasons, f"all {pool.slots} slots of {workers} for {objective} are busy"]
+        return [
+            *reasons,
+            f"all {pool.slots} slots of {workers} for {objective} are busy",
+        ]
     available = f"{workers} for {objective} with {free} free of {pool.slots} slots"
     return [*reasons, f"{available}: one of the next asks gets it"]
 
@@ -169,26 +207,42 @@ def _why_not_taken(objective: str, pool: WorkerPool) -> list[str]:
 def _why_leased(facts: _Facts) -> list[str]:
     job, last = facts.job, facts.attempts[-1]
     leased_at = last.attempt.leased_at
-    reasons = [f"worker {last.worker} has had it since {iso(leased_at)}, as attempt {last.attempt.number}"]
+    reasons = [
+        f"worker {last.worker} has had it since {iso(leased_at)}, as attempt {last.attempt.number}"
+    ]
     deadline = iso(job.expires_at)
     if job.expires_at is not None and job.expires_at < facts.now:
-        reasons.append(f"its lease expired at {deadline}; without a heartbeat another worker gets the job in a moment")
+        reasons.append(
+            f"its lease expired at {deadline}; without a heartbeat another worker gets the job in a moment"
+        )
     else:
-        reasons.append(f"its lease runs until {deadline}, and longer with every heartbeat")
+        reasons.append(
+            f"its lease runs until {deadline}, and longer with every heartbeat"
+        )
     if facts.objective.timeout_s is not None:
         latest = iso(leased_at + facts.objective.timeout_s)
-        reasons.append(f"heartbeats extend it until {latest} at most: timeout_s is over then")
+        reasons.append(
+            f"heartbeats extend it until {latest} at most: timeout_s is over then"
+        )
     return reasons
 
 
 def _why_done(facts: _Facts) -> list[str]:
-    evaluation = next(evaluation for evaluation in facts.evaluations if evaluation.value is not None)
+    evaluation = next(
+        evaluation for evaluation in facts.evaluations if evaluation.value is not None
+    )
     at = iso(evaluation.at)
     for of_worker in facts.attempts:
         attempt = of_worker.attempt
         if attempt.outcome in (Outcome.DONE, Outcome.LATE):
-            late = ", after its lease had expired" if attempt.outcome is Outcome.LATE else ""
-            return [f"worker {of_worker.worker} told its value at {at}, in attempt {attempt.number}{late}"]
+            late = (
+                ", after its lease had expired"
+                if attempt.outcome is Outcome.LATE
+                else ""
+            )
+            return [
+                f"worker {of_worker.worker} told its value at {at}, in attempt {attempt.number}{late}"
+            ]
     return [f"its value was not told by a worker, but imported at {at}"]
 
 
@@ -199,7 +253,9 @@ def _why_failed(facts: _Facts) -> list[str]:
     if kind is FailureKind.INFEASIBLE:
         return [f"the point has no value (infeasible), which is not retried; {again}"]
     if kind is FailureKind.ERROR:
-        return [f"the simulation failed {_times(job.errors)}, as often as max_attempts allows; {again}"]
+        return [
+            f"the simulation failed {_times(job.errors)}, as often as max_attempts allows; {again}"
+        ]
     return [f"it was lost {_times(job.losses)}, as often as max_losses allows; {again}"]
 
 

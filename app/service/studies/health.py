@@ -1,4 +1,6 @@
-"""What needs an engineer's attention in a study: a code for programs, a sentence for people."""
+"""What needs an engineer's attention in a study: a code for programs, a sentence for
+people.
+"""
 
 from collections.abc import Sequence
 
@@ -19,9 +21,16 @@ LONG_WAIT_S = 10.0
 
 
 def health(
-    connection: Connection, study: Study, objectives: Sequence[Objective], views: Sequence[ObjectiveView]
+    connection: Connection,
+    study: Study,
+    objectives: Sequence[Objective],
+    views: Sequence[ObjectiveView],
 ) -> list[HealthItem]:
-    alive = [worker for worker in live_workers(connection) if matches(worker.studies, study.name)]
+    alive = [
+        worker
+        for worker in live_workers(connection)
+        if matches(worker.studies, study.name)
+    ]
     waiting = _waiting(study, objectives, views)
     ages = head_ages(connection, [objective.id for objective in waiting])
     steps = due_steps(connection, study.id)
@@ -29,7 +38,9 @@ def health(
     items = _study_items(study, views)
     items += _drained_items(study, alive)
     for objective in waiting:
-        items += _missing_worker_items(objective, views[objective.position], alive, ages.get(objective.id, 0.0))
+        items += _missing_worker_items(
+            objective, views[objective.position], alive, ages.get(objective.id, 0.0)
+        )
     for step in steps:
         items += _step_items(study, step, now)
     for view in views:
@@ -40,7 +51,9 @@ def health(
 def _study_items(study: Study, views: Sequence[ObjectiveView]) -> list[HealthItem]:
     items = []
     if study.is_paused and not study.is_finished:
-        detail = "the study is paused: no new leases and no new steps until it is resumed"
+        detail = (
+            "the study is paused: no new leases and no new steps until it is resumed"
+        )
         items.append(HealthItem(code=HealthCode.PAUSED, detail=detail))
     elif study.is_paused and any(view.ready for view in views):
         # Jobs of a finished study: retried, or imported to be evaluated.
@@ -56,13 +69,19 @@ def _drained_items(study: Study, alive: Sequence[Worker]) -> list[HealthItem]:
     drained = [worker.name for worker in alive if worker.drained]
     if not drained or study.is_finished:
         return []
-    names = ", ".join(drained[:3]) + (f" and {len(drained) - 3} more" if len(drained) > 3 else "")
+    names = ", ".join(drained[:3]) + (
+        f" and {len(drained) - 3} more" if len(drained) > 3 else ""
+    )
     detail = f"drained, so that they get no more jobs: {names}; `workers undrain` lets a worker go on"
     return [HealthItem(code=HealthCode.WORKERS_DRAINED, detail=detail)]
 
 
-def _waiting(study: Study, objectives: Sequence[Objective], views: Sequence[ObjectiveView]) -> list[Objective]:
-    """Objectives with ready jobs and no leased one: a worker that holds a job of it can evaluate it."""
+def _waiting(
+    study: Study, objectives: Sequence[Objective], views: Sequence[ObjectiveView]
+) -> list[Objective]:
+    """Objectives with ready jobs and no leased one: a worker that holds a job of it can
+    evaluate it.
+    """
     if study.is_paused:
         return []
     found = []
@@ -75,12 +94,18 @@ def _waiting(study: Study, objectives: Sequence[Objective], views: Sequence[Obje
 def _missing_worker_items(
     objective: Objective, view: ObjectiveView, alive: Sequence[Worker], age_s: float
 ) -> list[HealthItem]:
-    able = [worker for worker in alive if not worker.drained and matches(worker.objectives, objective.name)]
+    able = [
+        worker
+        for worker in alive
+        if not worker.drained and matches(worker.objectives, objective.name)
+    ]
     if able or age_s <= LONG_WAIT_S:
         return []
     jobs = "1 job has" if view.ready == 1 else f"{view.ready} jobs have"
     detail = f"objective {objective.name}: {jobs} waited {format_span(age_s)} and no live worker can evaluate it"
-    return [HealthItem(code=HealthCode.NO_WORKER, detail=detail, objective=objective.name)]
+    return [
+        HealthItem(code=HealthCode.NO_WORKER, detail=detail, objective=objective.name)
+    ]
 
 
 def _step_items(study: Study, step: Step, now: float) -> list[HealthItem]:
@@ -95,12 +120,16 @@ def _step_items(study: Study, step: Step, now: float) -> list[HealthItem]:
     is_late = now - waiting_since > LATE_PLAN_S
     if study.state is StudyState.ACTIVE and is_late and not _is_claimed(step, now):
         detail = f"{title} has been due for {format_span(now - step.due_at)}; is a planner running?"
-        items.append(HealthItem(code=HealthCode.PLANNER_MISSING, detail=detail, step=name))
+        items.append(
+            HealthItem(code=HealthCode.PLANNER_MISSING, detail=detail, step=name)
+        )
     return items
 
 
 def _is_claimed(step: Step, now: float) -> bool:
-    """A planner that died leaves its claim behind; one that expires too late comes from a clock that was set back."""
+    """A planner that died leaves its claim behind; one that expires too late comes from
+    a clock that was set back.
+    """
     until = step.claim_expires_at
     return until is not None and now <= until <= now + LONGEST_CLAIM_S
 

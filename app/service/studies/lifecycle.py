@@ -7,8 +7,20 @@ from dataclasses import replace
 from app.domain import job_rules
 from app.domain.changes import ChangeSet, Event, supersede
 from app.domain.ratios import declared_ratios
-from app.domain.studies import ENDING_DETAILS, NewObjective, Objective, Study, co_objectives
-from app.errors import ObjectiveUnknown, RequestRefused, StudyBusy, StudyExists, StudyUnknown
+from app.domain.studies import (
+    ENDING_DETAILS,
+    NewObjective,
+    Objective,
+    Study,
+    co_objectives,
+)
+from app.errors import (
+    ObjectiveUnknown,
+    RequestRefused,
+    StudyBusy,
+    StudyExists,
+    StudyUnknown,
+)
 from app.service.planning.schedule import schedule_due_steps, schedule_initial
 from app.store.database import Connection, Database
 from app.store.events import feed_deletion
@@ -26,7 +38,11 @@ from app.store.studies.studies import (
 )
 from app.store.wakeups import notify
 from app.store.work.apply import apply
-from app.store.work.row_locks import lock_failed_jobs, lock_ready_jobs, lock_unsettled_jobs
+from app.store.work.row_locks import (
+    lock_failed_jobs,
+    lock_ready_jobs,
+    lock_unsettled_jobs,
+)
 from counterpoise.wire.codes import Ending, EventKind, Phase, StepKind, StudyState
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.specification import Specification
@@ -36,16 +52,22 @@ def require_study(connection: Connection, name: str, *, lock: bool = False) -> S
     """The study of this name, or StudyUnknown."""
     study = find_study(connection, name, lock=lock)
     if study is None:
-        raise StudyUnknown(f"there is no study {name!r}{did_you_mean(name, study_names(connection))}")
+        raise StudyUnknown(
+            f"there is no study {name!r}{did_you_mean(name, study_names(connection))}"
+        )
     return study
 
 
-def create(database: Database, spec: Specification, lease_s: float, *, paused: bool = False) -> bool:
+def create(
+    database: Database, spec: Specification, lease_s: float, *, paused: bool = False
+) -> bool:
     """Store a new study; False if the same one exists already, which goes on as it is."""
     return database.write(_create, spec, lease_s, paused)
 
 
-def _create(connection: Connection, spec: Specification, lease_s: float, paused: bool) -> bool:
+def _create(
+    connection: Connection, spec: Specification, lease_s: float, paused: bool
+) -> bool:
     seed = spec.seed if spec.seed is not None else secrets.randbits(62)
     state = StudyState.PAUSED if paused else StudyState.ACTIVE
     study = create_study(connection, spec, seed, _new_objectives(spec, lease_s), state)
@@ -55,24 +77,41 @@ def _create(connection: Connection, spec: Specification, lease_s: float, paused:
             return _create(connection, spec, lease_s, paused)
         _require_same(existing.spec, spec)
         return False
-    apply(connection, study, ChangeSet(events=[Event(EventKind.CREATED, {"budget": spec.budget})]))
+    apply(
+        connection,
+        study,
+        ChangeSet(events=[Event(EventKind.CREATED, {"budget": spec.budget})]),
+    )
     schedule_initial(connection, replace(study, sequence=study.sequence + 1))
     return True
 
 
 def _new_objectives(spec: Specification, default_lease_s: float) -> list[NewObjective]:
     ratios = declared_ratios(spec) or [1.0] * len(spec.objectives)
-    leases = {objective.name: objective.lease_s or spec.lease_s or default_lease_s for objective in spec.objectives}
+    leases = {
+        objective.name: objective.lease_s or spec.lease_s or default_lease_s
+        for objective in spec.objectives
+    }
     found = []
     for objective, ratio in zip(spec.objectives, ratios, strict=True):
         lease_s = leases[objective.same_run_as or objective.name]
-        found.append(NewObjective(objective.name, lease_s, objective.timeout_s, objective.same_run_as, ratio))
+        found.append(
+            NewObjective(
+                objective.name,
+                lease_s,
+                objective.timeout_s,
+                objective.same_run_as,
+                ratio,
+            )
+        )
     return found
 
 
 def _require_same(existing: Specification, given: Specification) -> None:
     fields = sorted(Specification.model_fields)
-    differing = [name for name in fields if getattr(existing, name) != getattr(given, name)]
+    differing = [
+        name for name in fields if getattr(existing, name) != getattr(given, name)
+    ]
     if differing:
         raise StudyExists(
             f"study {given.name!r} exists with another specification (it differs in {', '.join(differing)});"
@@ -100,9 +139,11 @@ def _switch(connection: Connection, name: str, state: StudyState) -> None:
 
 
 def stop(database: Database, name: str, *, cancel_running: bool) -> None:
-    """Finish now: ready jobs are superseded, running ones may finish or, on request, are advised to cancel.
+    """Finish now: ready jobs are superseded, running ones may finish or, on request,
+    are advised to cancel.
 
-    The same for a finished study whose failed jobs were retried: its running jobs do not return to ready.
+    The same for a finished study whose failed jobs were retried: its running jobs do
+    not return to ready.
     """
     database.write(_stop, name, cancel_running)
 
@@ -115,7 +156,9 @@ def _stop(connection: Connection, name: str, cancel_running: bool) -> None:
     if not study.is_finished:
         body = {"reason": Ending.STOPPED, "detail": ENDING_DETAILS[Ending.STOPPED]}
         changes.events = [Event(EventKind.STOPPED), Event(EventKind.FINISHED, body)]
-    apply(connection, study, changes, co_objectives(objectives_of(connection, study.id)))
+    apply(
+        connection, study, changes, co_objectives(objectives_of(connection, study.id))
+    )
     if not study.is_finished:
         finish_study(connection, study.id, Ending.STOPPED)
     elif ready or any(leased_counts(connection, study.id).values()):
@@ -137,7 +180,12 @@ def _extend(connection: Connection, name: str, budget: int) -> None:
     phase = study.phase
     if study.is_finished:
         phase = Phase.SEARCH if study.step else Phase.INITIAL
-    reopened = {"phase": phase, "finished_at": None, "ending": None, "cancel_running": False}
+    reopened = {
+        "phase": phase,
+        "finished_at": None,
+        "ending": None,
+        "cancel_running": False,
+    }
     change_study(connection, study.id, budget=budget, **reopened)
     extended = Event(EventKind.EXTENDED, {"budget": budget, "phase": phase})
     apply(connection, study, ChangeSet(events=[extended]))
@@ -164,20 +212,28 @@ def _retry(connection: Connection, name: str, names: Sequence[str] | None) -> in
     for job in failed:
         job_rules.retry(changes, job)
     apply(connection, study, changes, co_objectives(objectives))
-    change_study(connection, study.id, cancel_running=False)  # their values are wanted, although it was stopped
+    change_study(
+        connection, study.id, cancel_running=False
+    )  # their values are wanted, although it was stopped
     notify(connection)
     return len(failed)
 
 
-def _runs(study: Study, objectives: Sequence[Objective], names: Sequence[str] | None) -> list[int]:
+def _runs(
+    study: Study, objectives: Sequence[Objective], names: Sequence[str] | None
+) -> list[int]:
     """Objectives with jobs of their own: those of these names, or all."""
-    runs = {objective.name: objective.id for objective in objectives if objective.has_jobs}
+    runs = {
+        objective.name: objective.id for objective in objectives if objective.has_jobs
+    }
     if names is None:
         return list(runs.values())
     for name in names:
         if name not in runs:
             hint = did_you_mean(name, runs)
-            raise ObjectiveUnknown(f"objective {name!r} has no jobs of its own in study {study.name!r}{hint}")
+            raise ObjectiveUnknown(
+                f"objective {name!r} has no jobs of its own in study {study.name!r}{hint}"
+            )
     return [runs[name] for name in names]
 
 
@@ -188,7 +244,9 @@ def delete(database: Database, name: str, *, force: bool) -> None:
 
 def _delete(connection: Connection, name: str, force: bool) -> None:
     study = require_study(connection, name, lock=True)
-    lock_unsettled_jobs(connection, study.id)  # an ask locks no study, and could lease one meanwhile
+    lock_unsettled_jobs(
+        connection, study.id
+    )  # an ask locks no study, and could lease one meanwhile
     leased = sum(leased_counts(connection, study.id).values())
     if leased and not force:
         jobs = "1 job is" if leased == 1 else f"{leased} jobs are"

@@ -17,7 +17,13 @@ from app.store.work.attempts import AttemptOfWorker, attempts_at
 from counterpoise.wire.codes import JobState
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.specification import Specification
-from counterpoise.wire.views import AttemptView, FrontItem, JobView, SampleView, StepView
+from counterpoise.wire.views import (
+    AttemptView,
+    FrontItem,
+    JobView,
+    SampleView,
+    StepView,
+)
 
 FRONT_PAGE = 10_000
 
@@ -28,11 +34,18 @@ def list_samples(
     with database.read() as connection:
         study = require_study(connection, name)
         samples = page_of_samples(connection, study.id, after, limit, full)
-        return [(view.sample, view) for view in _sample_views(connection, study, samples)]
+        return [
+            (view.sample, view) for view in _sample_views(connection, study, samples)
+        ]
 
 
-def _sample_views(connection: Connection, study: Study, samples: Sequence[Sample]) -> list[SampleView]:
-    names = {objective.id: objective.name for objective in objectives_of(connection, study.id)}
+def _sample_views(
+    connection: Connection, study: Study, samples: Sequence[Sample]
+) -> list[SampleView]:
+    names = {
+        objective.id: objective.name
+        for objective in objectives_of(connection, study.id)
+    }
     variables = [variable.name for variable in study.spec.variables]
     values: dict[int, dict[str, float]] = {sample.id: {} for sample in samples}
     failures: dict[int, dict[str, str]] = {sample.id: {} for sample in samples}
@@ -58,13 +71,20 @@ def _sample_views(connection: Connection, study: Study, samples: Sequence[Sample
 
 
 def list_jobs(
-    database: Database, name: str, after: int, limit: int, objective: str | None, state: JobState | None
+    database: Database,
+    name: str,
+    after: int,
+    limit: int,
+    objective: str | None,
+    state: JobState | None,
 ) -> list[tuple[int, JobView]]:
     with database.read() as connection:
         study = require_study(connection, name)
         ids = {each.name: each.id for each in objectives_of(connection, study.id)}
         if objective is not None and objective not in ids:
-            raise ObjectiveUnknown(f"objective {objective!r} is not in study {name!r}{did_you_mean(objective, ids)}")
+            raise ObjectiveUnknown(
+                f"objective {objective!r} is not in study {name!r}{did_you_mean(objective, ids)}"
+            )
         wanted = ids[objective] if objective is not None else None
         jobs = page_of_jobs(connection, study.id, after, limit, wanted, state)
         workers = last_workers(connection, [job.id for job in jobs])
@@ -73,7 +93,9 @@ def list_jobs(
     return [(job.id, _job_view(job, names, values, workers)) for job in jobs]
 
 
-def _values(connection: Connection, jobs: Sequence[Job]) -> dict[tuple[int, int], float]:
+def _values(
+    connection: Connection, jobs: Sequence[Job]
+) -> dict[tuple[int, int], float]:
     """By sample and objective."""
     found = {}
     for evaluation in evaluations_of(connection, [job.sample for job in jobs]):
@@ -83,7 +105,10 @@ def _values(connection: Connection, jobs: Sequence[Job]) -> dict[tuple[int, int]
 
 
 def _job_view(
-    job: Job, names: Mapping[int, str], values: Mapping[tuple[int, int], float], workers: Mapping[int, str]
+    job: Job,
+    names: Mapping[int, str],
+    values: Mapping[tuple[int, int], float],
+    workers: Mapping[int, str],
 ) -> JobView:
     return JobView(
         job=job.id,
@@ -98,21 +123,31 @@ def _job_view(
     )
 
 
-def list_attempts(database: Database, name: str, after: int, limit: int) -> list[tuple[int, AttemptView]]:
+def list_attempts(
+    database: Database, name: str, after: int, limit: int
+) -> list[tuple[int, AttemptView]]:
     """All attempts of at most so many jobs; a job without any is listed once."""
     with database.read() as connection:
         study = require_study(connection, name)
-        names = {objective.id: objective.name for objective in objectives_of(connection, study.id)}
+        names = {
+            objective.id: objective.name
+            for objective in objectives_of(connection, study.id)
+        }
         jobs = page_of_jobs(connection, study.id, after, limit)
         attempts = attempts_at(connection, [job.id for job in jobs])
     views = []
     for job in jobs:
         objective = names[job.objective]
-        views += [(job.id, _attempt_view(job, objective, attempt)) for attempt in attempts.get(job.id, [None])]
+        views += [
+            (job.id, _attempt_view(job, objective, attempt))
+            for attempt in attempts.get(job.id, [None])
+        ]
     return views
 
 
-def _attempt_view(job: Job, objective: str, of_worker: AttemptOfWorker | None) -> AttemptView:
+def _attempt_view(
+    job: Job, objective: str, of_worker: AttemptOfWorker | None
+) -> AttemptView:
     attempt = of_worker.attempt if of_worker else None
     return AttemptView(
         job=job.id,
@@ -133,7 +168,9 @@ def _attempt_view(job: Job, objective: str, of_worker: AttemptOfWorker | None) -
     )
 
 
-def list_steps(database: Database, name: str, after: int, limit: int) -> list[tuple[int, StepView]]:
+def list_steps(
+    database: Database, name: str, after: int, limit: int
+) -> list[tuple[int, StepView]]:
     with database.read() as connection:
         study = require_study(connection, name)
         steps = steps_of(connection, study.id, after=after, limit=limit)
@@ -163,24 +200,41 @@ def front(database: Database, name: str) -> list[FrontItem]:
     after = 0
     with database.read() as connection:
         study = require_study(connection, name)
-        while samples := page_of_samples(connection, study.id, after, FRONT_PAGE, full=True):
-            best = _nondominated(study.spec, best + _sample_views(connection, study, samples))
+        while samples := page_of_samples(
+            connection, study.id, after, FRONT_PAGE, full=True
+        ):
+            best = _nondominated(
+                study.spec, best + _sample_views(connection, study, samples)
+            )
             after = samples[-1].id
-    return [FrontItem(sample=view.sample, step=view.step, x=view.x, values=view.values) for view in best]
+    return [
+        FrontItem(sample=view.sample, step=view.step, x=view.x, values=view.values)
+        for view in best
+    ]
 
 
-def _nondominated(spec: Specification, samples: Sequence[SampleView]) -> list[SampleView]:
-    complete = [sample for sample in samples if len(sample.values) == len(spec.objectives)]
+def _nondominated(
+    spec: Specification, samples: Sequence[SampleView]
+) -> list[SampleView]:
+    complete = [
+        sample for sample in samples if len(sample.values) == len(spec.objectives)
+    ]
     if not complete:
         return []
-    # Imported here: a server starts faster without numerical libraries, and mostly needs none.
+    # Imported here: a server starts faster without numerical libraries, and mostly
+    # needs none.
     import moocore
     import numpy as np
 
-    signs = [-1.0 if objective.direction == "maximize" else 1.0 for objective in spec.objectives]
+    signs = [
+        -1.0 if objective.direction == "maximize" else 1.0
+        for objective in spec.objectives
+    ]
     columns = []
     for sign, name in zip(signs, spec.objective_names, strict=True):
         columns.append(sign * np.array([sample.values[name] for sample in complete]))
     F = np.column_stack(columns)  # (n, m)
     is_best = moocore.is_nondominated(F, keep_weakly=True)
-    return [sample for sample, is_kept in zip(complete, is_best, strict=True) if is_kept]
+    return [
+        sample for sample, is_kept in zip(complete, is_best, strict=True) if is_kept
+    ]

@@ -18,7 +18,9 @@ from counterpoise.wire.codes import StepKind
 from counterpoise.wire.views import Hypervolume, ObjectiveView, StudySummary, StudyView
 
 
-def list_studies(database: Database, after: int, limit: int) -> list[tuple[int, StudySummary]]:
+def list_studies(
+    database: Database, after: int, limit: int
+) -> list[tuple[int, StudySummary]]:
     with database.read() as connection:
         studies = page_of_studies(connection, after, limit)
     return [(study.id, StudySummary(**_summary(study))) for study in studies]
@@ -32,7 +34,10 @@ def study_view(database: Database, name: str) -> StudyView:
         runs = [objective.id for objective in objectives if objective.has_jobs]
         durations = last_durations(connection, runs, LAST_DURATIONS)
         last_steps = last_recorded_steps(connection, study.id, 2)
-        views = [_objective_view(study, objective, leased, durations) for objective in objectives]
+        views = [
+            _objective_view(study, objective, leased, durations)
+            for objective in objectives
+        ]
         items = health(connection, study, objectives, views)
     return StudyView(
         **_summary(study),
@@ -62,12 +67,19 @@ def _summary(study: Study) -> dict[str, Any]:
 
 
 def _objective_view(
-    study: Study, objective: Objective, leased: Mapping[int, int], durations: Mapping[int, Sequence[float]]
+    study: Study,
+    objective: Objective,
+    leased: Mapping[int, int],
+    durations: Mapping[int, Sequence[float]],
 ) -> ObjectiveView:
     spec = study.spec.objectives[objective.position]
     latest = durations[objective.run]
     held = leased.get(objective.run, 0)
-    is_cheap = objective.ratio > study.spec.cheap_threshold if objective.cheap is None else objective.cheap
+    is_cheap = (
+        objective.ratio > study.spec.cheap_threshold
+        if objective.cheap is None
+        else objective.cheap
+    )
     return ObjectiveView(
         name=objective.name,
         direction=spec.direction,
@@ -106,7 +118,9 @@ def _hypervolume(study: Study, last_steps: Sequence[Step]) -> Hypervolume | None
     last, step = recorded[0], last_steps[0]
     reference = {}
     for objective, value in zip(study.spec.objectives, last["reference"], strict=True):
-        reference[objective.name] = -value if objective.direction == "maximize" else value
+        reference[objective.name] = (
+            -value if objective.direction == "maximize" else value
+        )
     before = recorded[1] if len(recorded) > 1 else None
     return Hypervolume(
         value=last["value"],

@@ -1,4 +1,7 @@
-"""Ask: jobs for workers. Many asks are served in one transaction, whatever their number."""
+"""Ask: jobs for workers.
+
+Many asks are served in one transaction, whatever their number.
+"""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -21,7 +24,10 @@ QueueIds = tuple[int, ...]
 
 
 def any_jobs_for(database: Database, asks: Sequence[Ask]) -> bool:
-    """Whether there is a job for any of these asks. Reads only, in a constant number of queries."""
+    """Whether there is a job for any of these asks.
+
+    Reads only, in a constant number of queries.
+    """
     with database.read() as connection:
         queues = queues_of(connection, asks)
         wanted: set[int] = set()
@@ -36,14 +42,20 @@ def drained_workers(database: Database, asks: Sequence[Ask]) -> set[str]:
         return drained_among(connection, {ask.worker for ask in asks})
 
 
-def serve_asks(database: Database, asks: Sequence[Ask], heartbeat_s: float) -> list[list[Job]]:
-    """Lease jobs for all of these asks at once; returns a list of jobs for each, in their order."""
+def serve_asks(
+    database: Database, asks: Sequence[Ask], heartbeat_s: float
+) -> list[list[Job]]:
+    """Lease jobs for all of these asks at once; returns a list of jobs for each, in
+    their order.
+    """
     jobs = database.write(_serve, asks, heartbeat_s)
     point("ask.committed")
     return jobs
 
 
-def _serve(connection: Connection, asks: Sequence[Ask], heartbeat_s: float) -> list[list[Job]]:
+def _serve(
+    connection: Connection, asks: Sequence[Ask], heartbeat_s: float
+) -> list[list[Job]]:
     workers = register_workers(connection, [_seen(ask) for ask in asks])
     queues = queues_of(connection, asks)
     groups: dict[QueueIds, list[int]] = {}  # by queues wanted: indices of asks
@@ -70,7 +82,9 @@ def _serve(connection: Connection, asks: Sequence[Ask], heartbeat_s: float) -> l
 
 
 def _seen(ask: Ask) -> WorkerSeen:
-    return WorkerSeen(ask.worker, tuple(ask.studies), tuple(ask.objectives), ask.max_jobs)
+    return WorkerSeen(
+        ask.worker, tuple(ask.studies), tuple(ask.objectives), ask.max_jobs
+    )
 
 
 def queues_of(connection: Connection, asks: Sequence[Ask]) -> list[Queue]:
@@ -80,7 +94,9 @@ def queues_of(connection: Connection, asks: Sequence[Ask]) -> list[Queue]:
 
 def _wanted(ask: Ask, queues: Sequence[Queue]) -> QueueIds:
     """The queues that may have jobs for this ask."""
-    return tuple(queue.id for queue in queues if _has_jobs(queue) and _is_wanted(ask, queue))
+    return tuple(
+        queue.id for queue in queues if _has_jobs(queue) and _is_wanted(ask, queue)
+    )
 
 
 def _has_jobs(queue: Queue) -> bool:
@@ -88,11 +104,14 @@ def _has_jobs(queue: Queue) -> bool:
 
 
 def _is_wanted(ask: Ask, queue: Queue) -> bool:
-    return matches(ask.studies, queue.study_name) and matches(ask.objectives, queue.objective)
+    return matches(ask.studies, queue.study_name) and matches(
+        ask.objectives, queue.objective
+    )
 
 
 def _disjoint_batches(groups: Iterable[QueueIds]) -> list[list[QueueIds]]:
-    """Batches in which no queue occurs twice, because a statement must not lease one job twice. Mostly one batch.
+    """Batches in which no queue occurs twice, because a statement must not lease one
+    job twice. Mostly one batch.
 
     FIFO between asks that share a queue: the later one is in no earlier batch.
     """
@@ -109,15 +128,24 @@ def _disjoint_batches(groups: Iterable[QueueIds]) -> list[list[QueueIds]]:
 
 
 def _from_random_study(wanted: QueueIds, queues: Sequence[Queue]) -> list[int]:
-    """The queues, beginning at a random study: in a fixed order the first study would starve the others."""
+    """The queues, beginning at a random study: in a fixed order the first study would
+    starve the others.
+    """
     study_of = {queue.id: queue.study for queue in queues}
     studies = list(dict.fromkeys(study_of[queue] for queue in wanted))
     first = random.randrange(len(studies))  # noqa: S311
-    ranks = {study: rank for rank, study in enumerate(studies[first:] + studies[:first])}
+    ranks = {
+        study: rank for rank, study in enumerate(studies[first:] + studies[:first])
+    }
     return sorted(wanted, key=lambda queue: ranks[study_of[queue]])
 
 
-def _deal(available: Sequence[Lease], members: Sequence[int], asks: Sequence[Ask], leases: list[list[Lease]]) -> None:
+def _deal(
+    available: Sequence[Lease],
+    members: Sequence[int],
+    asks: Sequence[Ask],
+    leases: list[list[Lease]],
+) -> None:
     """One lease to each ask in turn, so that no ask takes all that others wait for."""
     left = list(available)
     while left:
@@ -126,7 +154,9 @@ def _deal(available: Sequence[Lease], members: Sequence[int], asks: Sequence[Ask
                 leases[index].append(left.pop(0))
 
 
-def _jobs(connection: Connection, leases: Sequence[Sequence[Lease]], heartbeat_s: float) -> list[list[Job]]:
+def _jobs(
+    connection: Connection, leases: Sequence[Sequence[Lease]], heartbeat_s: float
+) -> list[list[Job]]:
     studies = {lease.study for lease in chain.from_iterable(leases)}
     definitions = definitions_of(connection, studies)
 

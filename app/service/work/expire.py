@@ -1,4 +1,7 @@
-"""Expiry: leases without a sign of life return their jobs; back-offs end. Run by planners."""
+"""Expiry: leases without a sign of life return their jobs; back-offs end.
+
+Run by planners.
+"""
 
 from collections.abc import Sequence
 
@@ -28,7 +31,10 @@ AT_ONCE = 500
 
 
 def expire_leases(database: Database) -> int:
-    """End the leases that are over; returns how many. After an outage none expires for one lease time."""
+    """End the leases that are over; returns how many.
+
+    After an outage none expires for one lease time.
+    """
     ended = 0
     faults: dict[int, Exception] = {}  # by study
     while True:
@@ -45,14 +51,18 @@ def expire_leases(database: Database) -> int:
             except Exception as error:  # noqa: BLE001  a fault in one study must not keep the leases of the others
                 faults[study] = error
         if len(faults) == faults_before:
-            break  # otherwise once more without the faulty studies, however many overdue leases they have
+            # otherwise once more without the faulty studies, however many overdue
+            # leases they have
+            break
     if faults:
         raise next(iter(faults.values()))
     return ended
 
 
 def clean_up(database: Database) -> None:
-    """End back-offs, mend deadlines after a clock was set back, and record leases that an outage keeps."""
+    """End back-offs, mend deadlines after a clock was set back, and record leases that
+    an outage keeps.
+    """
     database.write(_clean_up)
     with database.read() as connection:
         has_stale_records = any_stale_record(connection)
@@ -81,7 +91,9 @@ def expire_jobs(connection: Connection, study_id: int, ids: Sequence[int]) -> in
     return len(ended)
 
 
-def _expire_prefix(connection: Connection, study: Study, overdue: Sequence[Job]) -> list[str]:
+def _expire_prefix(
+    connection: Connection, study: Study, overdue: Sequence[Job]
+) -> list[str]:
     """Expire as many as may be settled in one go; returns the leases that ended."""
     objectives = objectives_of(connection, study.id)
     with_runs = co_objectives(objectives)

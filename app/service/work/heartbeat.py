@@ -33,7 +33,9 @@ DETAILS = {
 
 
 def heartbeat(database: Database, leases: Sequence[str]) -> list[Alive]:
-    """Extend current leases, revive expired ones whose job is free, and return for the others why they are lost."""
+    """Extend current leases, revive expired ones whose job is free, and return for the
+    others why they are lost.
+    """
     responses = database.write(_extend, leases)
     lost = [lease for lease in leases if lease not in responses]
     if lost:  # in a transaction of its own, which locks studies before jobs
@@ -43,7 +45,9 @@ def heartbeat(database: Database, leases: Sequence[str]) -> list[Alive]:
 
 def _extend(connection: Connection, leases: Sequence[str]) -> dict[str, Alive]:
     owners = lease_owners(connection, leases)
-    deadlines = extend_leases(connection, {lease: owner.job for lease, owner in owners.items()})
+    deadlines = extend_leases(
+        connection, {lease: owner.job for lease, owner in owners.items()}
+    )
     stopped = studies_to_cancel(connection, {owner.study for owner in owners.values()})
     record_sign_of_life(connection, owners)
     responses = {}
@@ -59,11 +63,23 @@ def _extend(connection: Connection, leases: Sequence[str]) -> dict[str, Alive]:
 
 def _kept(lease: str, expires_at: float, cancel: CancelReason | None = None) -> Alive:
     detail = DETAILS[cancel] if cancel is not None else None
-    return Alive(lease=lease, expires_at=iso(expires_at), cancel=cancel is not None, reason=cancel, detail=detail)
+    return Alive(
+        lease=lease,
+        expires_at=iso(expires_at),
+        cancel=cancel is not None,
+        reason=cancel,
+        detail=detail,
+    )
 
 
 def _lost(lease: str, reason: CancelReason, *, cancel: bool = True) -> Alive:
-    return Alive(lease=lease, expires_at=None, cancel=cancel, reason=reason, detail=DETAILS[reason])
+    return Alive(
+        lease=lease,
+        expires_at=None,
+        cancel=cancel,
+        reason=reason,
+        detail=DETAILS[reason],
+    )
 
 
 def _revive(connection: Connection, leases: Sequence[str]) -> dict[str, Alive]:
@@ -71,10 +87,14 @@ def _revive(connection: Connection, leases: Sequence[str]) -> dict[str, Alive]:
     responses = {lease: _lost(lease, CancelReason.LEASE_UNKNOWN) for lease in leases}
     revived: dict[str, Attempt | None] = {}
     for study_id in sorted({owner.study for owner in owners.values()}):
-        own = {lease: owner for lease, owner in owners.items() if owner.study == study_id}
+        own = {
+            lease: owner for lease, owner in owners.items() if owner.study == study_id
+        }
         study = lock_study(connection, study_id)
         if study is None:
-            responses |= {lease: _lost(lease, CancelReason.STUDY_DELETED) for lease in own}
+            responses |= {
+                lease: _lost(lease, CancelReason.STUDY_DELETED) for lease in own
+            }
         else:
             responses |= _revive_in_study(connection, study, own, revived)
     count_attempts(connection, revived)
@@ -83,34 +103,51 @@ def _revive(connection: Connection, leases: Sequence[str]) -> dict[str, Alive]:
 
 
 def _revive_in_study(
-    connection: Connection, study: Study, owners: Mapping[str, LeaseOwner], revived: dict[str, Attempt | None]
+    connection: Connection,
+    study: Study,
+    owners: Mapping[str, LeaseOwner],
+    revived: dict[str, Attempt | None],
 ) -> dict[str, Alive]:
-    objectives = {objective.id: objective for objective in objectives_of(connection, study.id)}
+    objectives = {
+        objective.id: objective for objective in objectives_of(connection, study.id)
+    }
     jobs = lock_jobs(connection, [owner.job for owner in owners.values()])
     attempts = read_attempts(connection, owners)
-    of_leases = {lease: (jobs[owner.job], attempts[lease]) for lease, owner in owners.items()}
+    of_leases = {
+        lease: (jobs[owner.job], attempts[lease]) for lease, owner in owners.items()
+    }
     changes = _revivals(of_leases, objectives)
     apply(connection, study, changes, co_objectives(list(objectives.values())))
     revived |= {lease: attempts[lease] for lease in changes.ended_leases}
-    deadlines = extend_leases(connection, {lease: owners[lease].job for lease in changes.ended_leases})
+    deadlines = extend_leases(
+        connection, {lease: owners[lease].job for lease in changes.ended_leases}
+    )
     responses = {}
     for lease, (job, attempt) in of_leases.items():
         if lease in deadlines:
             responses[lease] = _kept(lease, deadlines[lease].expires_at)
         else:
-            is_wanted = job_rules.is_wanted(job, attempt, objectives[job.objective].timeout_s)
+            is_wanted = job_rules.is_wanted(
+                job, attempt, objectives[job.objective].timeout_s
+            )
             cancel = study.cancel_running or not is_wanted
-            responses[lease] = _lost(lease, job_rules.loss_reason(job, attempt), cancel=cancel)
+            responses[lease] = _lost(
+                lease, job_rules.loss_reason(job, attempt), cancel=cancel
+            )
     return responses
 
 
-def _revivals(of_leases: Mapping[str, tuple[Job, Attempt]], objectives: Mapping[int, Objective]) -> ChangeSet:
+def _revivals(
+    of_leases: Mapping[str, tuple[Job, Attempt]], objectives: Mapping[int, Objective]
+) -> ChangeSet:
     """Each job goes back to the lease of its last attempt, if that may be revived."""
     changes = ChangeSet()
     taken: set[int] = set()
     for lease, (job, attempt) in of_leases.items():
         objective = objectives[job.objective]
-        if job.id not in taken and job_rules.may_revive(job, attempt, objective.timeout_s):
+        if job.id not in taken and job_rules.may_revive(
+            job, attempt, objective.timeout_s
+        ):
             job_rules.revive(changes, job, lease, objective.lease_s)
             taken.add(job.id)
     return changes

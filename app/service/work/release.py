@@ -25,19 +25,27 @@ def _release(connection: Connection, leases: Sequence[str]) -> list[str]:
     for study_id in sorted({owner.study for owner in owners.values()}):
         study = lock_study(connection, study_id)
         if study is not None:
-            jobs = {lease: owner.job for lease, owner in owners.items() if owner.study == study_id}
+            jobs = {
+                lease: owner.job
+                for lease, owner in owners.items()
+                if owner.study == study_id
+            }
             released += _release_in_study(connection, study, jobs)
     count_attempts(connection, dict.fromkeys(released))
     return released
 
 
-def _release_in_study(connection: Connection, study: Study, jobs_by_lease: Mapping[str, int]) -> list[str]:
+def _release_in_study(
+    connection: Connection, study: Study, jobs_by_lease: Mapping[str, int]
+) -> list[str]:
     jobs = lock_jobs(connection, jobs_by_lease.values())
     changes = ChangeSet()
     for lease, job in jobs_by_lease.items():
         if jobs[job].is_held_by(lease):
             job_rules.release(changes, jobs[job], study.limits)
-    apply(connection, study, changes, co_objectives(objectives_of(connection, study.id)))
+    apply(
+        connection, study, changes, co_objectives(objectives_of(connection, study.id))
+    )
     if changes.jobs:
         notify(connection)
     return changes.ended_leases

@@ -1,4 +1,7 @@
-"""Tell: workers' values and failures. Idempotent per lease; a list is processed item by item."""
+"""Tell: workers' values and failures.
+
+Idempotent per lease; a list is processed item by item.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +32,9 @@ DETAILS = {
     Outcome.DUPLICATE: "kept as a further attempt; another lease was faster and its value stands",
     Outcome.FAILED: "the failure is recorded",
 }
-AttemptsBefore = dict[str, Attempt | None]  # by lease: an ended attempt as it was before the transaction
+AttemptsBefore = dict[
+    str, Attempt | None
+]  # by lease: an ended attempt as it was before the transaction
 
 
 def tell(database: Database, items: Sequence[Tell]) -> list[Told]:
@@ -41,7 +46,9 @@ def tell(database: Database, items: Sequence[Tell]) -> list[Told]:
 
 @dataclass(frozen=True, slots=True)
 class _Locked:
-    """What tells refer to: studies, their objectives, and by lease the job and the attempt."""
+    """What tells refer to: studies, their objectives, and by lease the job and the
+    attempt.
+    """
 
     studies: Sequence[Study]
     objectives: Mapping[int, Sequence[Objective]]
@@ -70,19 +77,28 @@ def settle_tells(connection: Connection, items: Sequence[Tell]) -> list[Told]:
     before: AttemptsBefore = {}
     left = [index for index in range(len(items)) if index not in told]
     while left:
-        told |= _tell_round(connection, {index: items[index] for index in left}, locked, before)
+        told |= _tell_round(
+            connection, {index: items[index] for index in left}, locked, before
+        )
         left = [index for index in left if index not in told]
         if left:
-            locked = _lock(connection, [items[index] for index in left])  # the round has changed it
+            locked = _lock(
+                connection, [items[index] for index in left]
+            )  # the round has changed it
     count_attempts(connection, before)
     point("tell.written")
     return [told[index] for index in range(len(items))]
 
 
 def _tell_round(
-    connection: Connection, items: Mapping[int, Tell], locked: _Locked, before: AttemptsBefore
+    connection: Connection,
+    items: Mapping[int, Tell],
+    locked: _Locked,
+    before: AttemptsBefore,
 ) -> dict[int, Told]:
-    """Settle what can be settled in one go; items that depend on it are left for the next round."""
+    """Settle what can be settled in one go; items that depend on it are left for the
+    next round.
+    """
     told: dict[int, Told] = {}
     parts: list[tuple[Study, ChangeSet, CoObjectives]] = []
     to_schedule: list[int] = []  # studies in which a step may be due afterwards
@@ -101,7 +117,9 @@ def _tell_round(
     apply_all(connection, parts)
     for _, changes, _ in parts:
         for lease in changes.ended_leases:
-            before.setdefault(lease, locked.jobs[lease][1] if lease in locked.jobs else None)
+            before.setdefault(
+                lease, locked.jobs[lease][1] if lease in locked.jobs else None
+            )
     for study_id in to_schedule:
         schedule_due_steps(connection, find_study_by_id(connection, study_id))
     if any(changes.makes_jobs_ready for _, changes, _ in parts):
@@ -109,11 +127,13 @@ def _tell_round(
     return told
 
 
-def _first_tells(items: Mapping[int, Tell], locked: _Locked) -> dict[int, dict[int, Tell]]:
+def _first_tells(
+    items: Mapping[int, Tell], locked: _Locked
+) -> dict[int, dict[int, Tell]]:
     """By study and index: the items up to a study's first repeated tell for a job.
 
-    A repeated tell must see the effect of the one before it, and what follows must not overtake it: it is deferred to
-    the next round with all that follows in its study.
+    A repeated tell must see the effect of the one before it, and what follows must not
+    overtake it: it is deferred to the next round with all that follows in its study.
     """
     by_study: dict[int, dict[int, Tell]] = {}
     seen: set[int] = set()
@@ -143,14 +163,20 @@ class _StudyTells:
     def tell(self, item: Tell, job: Job, attempt: Attempt) -> Told:
         if attempt.outcome is not None and attempt.outcome.was_told:
             return _told_again(item, job, attempt)
-        others = {o.name: o.id for o in self.objectives if o.id in self.co_objectives[job.objective]}
+        others = {
+            o.name: o.id
+            for o in self.objectives
+            if o.id in self.co_objectives[job.objective]
+        }
         fault = _fault(item, others)
         if fault is not None:
             return Told(job=job.id, status=422, state=job.state, detail=fault)
         report = _report(item, others)
         if report.failure is None:
             with_it = self.co_objectives[job.objective]
-            outcome, state = job_rules.tell_value(self.changes, job, attempt, report, with_it)
+            outcome, state = job_rules.tell_value(
+                self.changes, job, attempt, report, with_it
+            )
         else:
             outcome, state = Outcome.FAILED, self._fail(job, report, report.failure)
         return Told(job=job.id, status=200, state=state, detail=DETAILS[outcome])
@@ -158,16 +184,28 @@ class _StudyTells:
     def _fail(self, job: Job, report: Report, kind: FailureKind) -> JobState:
         self.changes.attempts.append(report.ended(Outcome.FAILED))
         with_it = self.co_objectives[job.objective]
-        return job_rules.tell_failure(self.changes, job, report.lease, kind, with_it, self.study.limits)
+        return job_rules.tell_failure(
+            self.changes, job, report.lease, kind, with_it, self.study.limits
+        )
 
 
 def _told_again(item: Tell, job: Job, attempt: Attempt) -> Told:
     """The same report on the same lease gets the same response; another one is refused."""
     assert attempt.outcome is not None  # noqa: S101
     kind = item.failure.kind if item.failure else None
-    if (item.value, kind, dict(item.also)) == (attempt.value, attempt.failure, attempt.also):
-        return Told(job=job.id, status=200, state=job.state, detail=DETAILS[attempt.outcome])
-    known = f"value {attempt.value!r}" if attempt.failure is None else f"failure '{attempt.failure}'"
+    if (item.value, kind, dict(item.also)) == (
+        attempt.value,
+        attempt.failure,
+        attempt.also,
+    ):
+        return Told(
+            job=job.id, status=200, state=job.state, detail=DETAILS[attempt.outcome]
+        )
+    known = (
+        f"value {attempt.value!r}"
+        if attempt.failure is None
+        else f"failure '{attempt.failure}'"
+    )
     known += "".join(f", {name} {value!r}" for name, value in attempt.also.items())
     detail = f"this lease has already told {known}; a result cannot be changed"
     return Told(job=job.id, status=409, state=job.state, detail=detail)
@@ -176,7 +214,11 @@ def _told_again(item: Tell, job: Job, attempt: Attempt) -> Told:
 def _fault(item: Tell, co_objectives: Mapping[str, int]) -> str | None:
     for name in item.also:
         if name not in co_objectives:
-            expected = f"it takes {', '.join(co_objectives)}" if co_objectives else "it takes none"
+            expected = (
+                f"it takes {', '.join(co_objectives)}"
+                if co_objectives
+                else "it takes none"
+            )
             return f"`also` of this job does not take {name!r}; {expected}{did_you_mean(name, co_objectives)}"
     if item.metadata is not None and len(json.dumps(item.metadata)) > MOST_METADATA:
         return f"`metadata` is longer than {MOST_METADATA} characters of JSON; keep large results elsewhere"

@@ -8,17 +8,27 @@ from app.errors import WorkerUnknown
 from app.store.database import Connection, Database
 from app.store.studies.jobs import database_time
 from app.store.wakeups import notify
-from app.store.work.workers import drain_worker, find_worker, held_leases, page_of_workers, worker_names
+from app.store.work.workers import (
+    drain_worker,
+    find_worker,
+    held_leases,
+    page_of_workers,
+    worker_names,
+)
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.views import WorkerFailures, WorkerView
 
 
-def list_workers(database: Database, after: int, limit: int) -> list[tuple[int, WorkerView]]:
+def list_workers(
+    database: Database, after: int, limit: int
+) -> list[tuple[int, WorkerView]]:
     with database.read() as connection:
         workers = page_of_workers(connection, after, limit)
         held = held_leases(connection)
         now = database_time(connection)
-    return [(worker.id, _view(worker, held.get(worker.id, ()), now)) for worker in workers]
+    return [
+        (worker.id, _view(worker, held.get(worker.id, ()), now)) for worker in workers
+    ]
 
 
 def _view(worker: Worker, held: Sequence[HeldLease], now: float) -> WorkerView:
@@ -49,5 +59,7 @@ def drain(database: Database, name: str, drained: bool) -> WorkerView:
 
 def _drain(connection: Connection, name: str, drained: bool) -> None:
     if not drain_worker(connection, name, drained):
-        raise WorkerUnknown(f"no worker {name!r} has asked yet{did_you_mean(name, worker_names(connection))}")
+        raise WorkerUnknown(
+            f"no worker {name!r} has asked yet{did_you_mean(name, worker_names(connection))}"
+        )
     notify(connection)  # it may be waiting for a job, at any server

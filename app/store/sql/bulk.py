@@ -1,7 +1,8 @@
 """Statements that write many rows: one statement on PostgreSQL, whatever their number.
 
-PostgreSQL gets the rows as one JSON parameter, the fastest way to send and to read them; executemany would send each
-row as a statement of its own. SQLite has no round trip to save and uses executemany.
+PostgreSQL gets the rows as one JSON parameter, the fastest way to send and to read
+them; executemany would send each row as a statement of its own. SQLite has no round
+trip to save and uses executemany.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +48,9 @@ class BulkWrite:
 
 
 class CombinedWrite:
-    """Bulk writes on different tables that are one statement on PostgreSQL; there all see the state before it."""
+    """Bulk writes on different tables that are one statement on PostgreSQL; there all
+    see the state before it.
+    """
 
     def __init__(self, **parts: BulkWrite) -> None:
         self.parts = parts
@@ -60,9 +63,14 @@ class CombinedWrite:
     def execute(self, connection: Connection, **rows: Sequence[Row]) -> int:
         """Returns how many rows the first part wrote."""
         if connection.dialect.name == "postgresql":
-            parameters = {part.parameter: rows[name] for name, part in self.parts.items()}
+            parameters = {
+                part.parameter: rows[name] for name, part in self.parts.items()
+            }
             return connection.execute(self.postgresql, parameters).scalar_one()
-        counts = [_execute_many(connection, part, rows[name]) for name, part in self.parts.items()]
+        counts = [
+            _execute_many(connection, part, rows[name])
+            for name, part in self.parts.items()
+        ]
         return counts[0]
 
 
@@ -74,12 +82,19 @@ _ONE: ColumnElement[int] = literal_column("1", Integer)
 
 
 def bulk_update(
-    types: Mapping[str, TypeEngine[Any]], statement: Callable[[Given], Update], parameter: str = "rows"
+    types: Mapping[str, TypeEngine[Any]],
+    statement: Callable[[Given], Update],
+    parameter: str = "rows",
 ) -> BulkWrite:
-    """`statement` makes the UPDATE from a row's columns. PostgreSQL decides in which order rows are locked."""
+    """`statement` makes the UPDATE from a row's columns.
+
+    PostgreSQL decides in which order rows are locked.
+    """
     return BulkWrite(
         postgresql=statement(from_json(types, parameter)),
-        sqlite=statement({name: bindparam(name, type_=kind) for name, kind in types.items()}),
+        sqlite=statement(
+            {name: bindparam(name, type_=kind) for name, kind in types.items()}
+        ),
         parameter=parameter,
     )
 
@@ -95,7 +110,9 @@ def bulk_insert(
     given = from_json({name: table.c[name].type for name in names}, parameter)
     rows = select(*given.values(), *computed.values())
     return BulkWrite(
-        postgresql=on_conflict(postgresql.insert(table).from_select([*names, *computed], rows)),
+        postgresql=on_conflict(
+            postgresql.insert(table).from_select([*names, *computed], rows)
+        ),
         sqlite=on_conflict(sqlite.insert(table).values(dict(computed))),
         parameter=parameter,
     )
@@ -103,14 +120,21 @@ def bulk_insert(
 
 def from_json(types: Mapping[str, TypeEngine[Any]], parameter: str) -> Given:
     """The columns of the rows in a JSON parameter, on PostgreSQL."""
-    columns = ", ".join(f'"{name}" {kind.compile(dialect=_POSTGRESQL)}' for name, kind in types.items())
-    # PostgreSQL expects 100 rows, and would rather read all of a small table than seek so many. Of a LIMIT that it does
-    # not know (here none) it expects a tenth. Written as text, with no column named twice, because psycopg parses a
-    # statement longer than 4096 characters anew each time.
+    columns = ", ".join(
+        f'"{name}" {kind.compile(dialect=_POSTGRESQL)}' for name, kind in types.items()
+    )
+    # PostgreSQL expects 100 rows, and would rather read all of a small table than seek
+    # so many. Of a LIMIT that it does not know (here none) it expects a tenth. Written
+    # as text, with no column named twice, because psycopg parses a statement longer
+    # than 4096 characters anew each time.
     rows = f"json_to_recordset(:{parameter}) AS given({columns})"
     given = text(f"SELECT * FROM {rows} LIMIT (SELECT NULL::bigint)")  # noqa: S608  (names of our own)
     given = given.bindparams(bindparam(parameter, type_=postgresql.JSON()))
-    return dict(given.columns(*(column(name, kind) for name, kind in types.items())).subquery().c)
+    return dict(
+        given.columns(*(column(name, kind) for name, kind in types.items()))
+        .subquery()
+        .c
+    )
 
 
 _POSTGRESQL = postgresql.dialect()  # type: ignore[no-untyped-call]

@@ -1,6 +1,8 @@
-"""Database time and lease tokens: leases use no other clock and no other source of tokens.
+"""Database time and lease tokens: leases use no other clock and no other source of
+tokens.
 
-Worker and server clocks may be hours apart; every deadline is written and compared by the database.
+Worker and server clocks may be hours apart; every deadline is written and compared by
+the database.
 """
 
 import time
@@ -21,7 +23,8 @@ class database_now(FunctionElement[float]):  # noqa: N801  (reads as a function 
 
 @compiles(database_now, "sqlite")
 def _sqlite_now(_element: database_now, _compiler: SQLCompiler, **_kw: Any) -> str:
-    # unixepoch('subsec') is NULL before SQLite 3.42; julianday is good to 0.05 ms everywhere.
+    # unixepoch('subsec') is NULL before SQLite 3.42; julianday is good to 0.05 ms
+    # everywhere.
     return "((julianday('now') - 2440587.5) * 86400.0)"
 
 

@@ -1,7 +1,9 @@
-"""`in_array(column, "ids")`: the column equals one of the values of the parameter `ids`, however many there are.
+"""`in_array(column, "ids")`: the column equals one of the values of the parameter
+`ids`, however many there are.
 
-All values are one parameter: the statement is the same for one and for ten thousand values, so PostgreSQL parses and
-plans it once, and no limit on the number of parameters applies.
+All values are one parameter: the statement is the same for one and for ten thousand
+values, so PostgreSQL parses and plans it once, and no limit on the number of parameters
+applies.
 """
 
 import json
@@ -26,7 +28,9 @@ class _Values(TypeDecorator[Iterable[Any]]):
         self.item = item
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        return dialect.type_descriptor(ARRAY(self.item) if dialect.name == "postgresql" else Text())
+        return dialect.type_descriptor(
+            ARRAY(self.item) if dialect.name == "postgresql" else Text()
+        )
 
     def process_bind_param(self, value: Iterable[Any] | None, dialect: Dialect) -> Any:
         values = list(value or ())
@@ -39,13 +43,22 @@ class _InArray(FunctionElement[bool]):
     name = "in_array"
 
     def self_group(self, against: Any = None) -> Any:  # noqa: ARG002  (the library's signature)
-        """Return it unchanged: for SQLite a condition would become `(… IN …) = 1`, which uses no index."""
+        """Return it unchanged: for SQLite a condition would become `(… IN …) = 1`,
+        which uses no index.
+        """
         return self
 
 
-def in_array(column: Column[Any], parameter: str, values: Iterable[Any] | None = None) -> _InArray:
+def in_array(
+    column: Column[Any], parameter: str, values: Iterable[Any] | None = None
+) -> _InArray:
     """`values` may be given here, or with the statement's other parameters."""
-    return _InArray(column, bindparam(parameter, values, type_=_Values(column.type), required=values is None))
+    return _InArray(
+        column,
+        bindparam(
+            parameter, values, type_=_Values(column.type), required=values is None
+        ),
+    )
 
 
 @compiles(_InArray, "postgresql")

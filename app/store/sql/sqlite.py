@@ -28,22 +28,31 @@ def sqlite_engine(url: str, *, pool_size: int, writes: bool) -> Engine:
         pool_size=pool_size,
         max_overflow=0,
         hide_parameters=True,
-        connect_args={"check_same_thread": False, "timeout": 0.0 if writes else BUSY_S, "isolation_level": None},
+        connect_args={
+            "check_same_thread": False,
+            "timeout": 0.0 if writes else BUSY_S,
+            "isolation_level": None,
+        },
     )
 
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _record: Any) -> None:
         if writes:
-            _execute_when_free(connection, "PRAGMA journal_mode = WAL")  # several processes may create a new file
+            _execute_when_free(
+                connection, "PRAGMA journal_mode = WAL"
+            )  # several processes may create a new file
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        # The driver would begin late and deferred: two writers could then both read before either writes.
+        # The driver would begin late and deferred: two writers could then both read
+        # before either writes.
         if writes:
-            _execute_when_free(connection.connection.driver_connection, "BEGIN IMMEDIATE")
+            _execute_when_free(
+                connection.connection.driver_connection, "BEGIN IMMEDIATE"
+            )
         else:
             connection.exec_driver_sql("BEGIN")
 
@@ -53,8 +62,8 @@ def sqlite_engine(url: str, *, pool_size: int, writes: bool) -> Engine:
 def _execute_when_free(connection: Any, statement: str) -> None:
     """Execute this as soon as no other process writes.
 
-    SQLite's own busy timeout does not cover the switch to WAL, and polls up to 100 ms apart, while other processes
-    write for a few milliseconds.
+    SQLite's own busy timeout does not cover the switch to WAL, and polls up to 100 ms
+    apart, while other processes write for a few milliseconds.
     """
     deadline = time.monotonic() + BUSY_S
     while True:

@@ -21,7 +21,11 @@ def page_of_jobs(
     objective: int | None = None,
     state: JobState | None = None,
 ) -> list[Job]:
-    query = SELECT_JOBS.where(jobs.c.study_id == study, jobs.c.id > after).order_by(jobs.c.id).limit(limit)
+    query = (
+        SELECT_JOBS.where(jobs.c.study_id == study, jobs.c.id > after)
+        .order_by(jobs.c.id)
+        .limit(limit)
+    )
     if objective is not None:
         query = query.where(jobs.c.objective_id == objective)
     if state is not None:
@@ -44,14 +48,20 @@ def last_workers(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
     )
     query = (
         select(attempts.c.job_id, workers.c.name)
-        .join(latest, (latest.c.job_id == attempts.c.job_id) & (latest.c.number == attempts.c.number))
+        .join(
+            latest,
+            (latest.c.job_id == attempts.c.job_id)
+            & (latest.c.number == attempts.c.number),
+        )
         .join(workers, workers.c.id == attempts.c.worker_id)
     )
     return {row.job_id: row.name for row in connection.execute(query)}
 
 
 def head_ages(connection: Connection, objectives_: Sequence[int]) -> dict[int, float]:
-    """For how many seconds the job at the head of each of these queues has been there; one query."""
+    """For how many seconds the job at the head of each of these queues has been there;
+    one query.
+    """
     if not objectives_:
         return {}
     parts = []
@@ -62,19 +72,29 @@ def head_ages(connection: Connection, objectives_: Sequence[int]) -> dict[int, f
                 (database_now() - samples.c.created_at).label("age_s"),
             )
             .join(jobs, jobs.c.sample_id == samples.c.id)
-            .where(jobs.c.objective_id == objective, jobs.c.state == READY, jobs.c.ready_at.is_(None))
+            .where(
+                jobs.c.objective_id == objective,
+                jobs.c.state == READY,
+                jobs.c.ready_at.is_(None),
+            )
             .order_by(jobs.c.cheap_only, jobs.c.id)
             .limit(1)
         )
         parts.append(select(head.subquery()))
-    return {row.objective: float(row.age_s) for row in connection.execute(union_all(*parts))}
+    return {
+        row.objective: float(row.age_s) for row in connection.execute(union_all(*parts))
+    }
 
 
 def queue_head(connection: Connection, objective: int, limit: int) -> list[int]:
     """The first jobs of a queue, in the order of leasing."""
     query = (
         select(jobs.c.id)
-        .where(jobs.c.objective_id == objective, jobs.c.state == READY, jobs.c.ready_at.is_(None))
+        .where(
+            jobs.c.objective_id == objective,
+            jobs.c.state == READY,
+            jobs.c.ready_at.is_(None),
+        )
         .order_by(jobs.c.cheap_only, jobs.c.id)
         .limit(limit)
     )

@@ -14,11 +14,18 @@ from app.store.work.row_locks import SELECT_JOBS
 from counterpoise.wire.codes import FailureKind
 
 
-def samples_at(connection: Connection, study: int, points: Collection[Point]) -> dict[Point, list[Sample]]:
-    """The samples at each of these points, oldest first; a point without any is left out."""
+def samples_at(
+    connection: Connection, study: int, points: Collection[Point]
+) -> dict[Point, list[Sample]]:
+    """The samples at each of these points, oldest first; a point without any is left
+    out.
+    """
     wanted = set(points)
     found: dict[Point, list[Sample]] = {}
-    rows = connection.execute(SAMPLES_AT, {"study": study, "points": sorted({point_hash(point) for point in points})})
+    rows = connection.execute(
+        SAMPLES_AT,
+        {"study": study, "points": sorted({point_hash(point) for point in points})},
+    )
     for row in sorted(rows, key=lambda row: row.id):
         point = tuple(row.x)
         if point in wanted:
@@ -37,7 +44,9 @@ SAMPLES_AT = select(
 ).where(samples.c.study_id == bindparam("study"), in_array(samples.c.point, "points"))
 
 
-def known_outcomes(connection: Connection, ids: Collection[int]) -> dict[int, dict[int, float | FailureKind]]:
+def known_outcomes(
+    connection: Connection, ids: Collection[int]
+) -> dict[int, dict[int, float | FailureKind]]:
     """By sample and objective: the value, or how the last evaluation failed for good."""
     found: dict[int, dict[int, float | FailureKind]] = {}
     for evaluation in evaluations_of(connection, ids):
@@ -47,10 +56,14 @@ def known_outcomes(connection: Connection, ids: Collection[int]) -> dict[int, di
     return found
 
 
-def jobs_of_samples(connection: Connection, ids: Collection[int], *, lock: bool) -> dict[int, list[Job]]:
+def jobs_of_samples(
+    connection: Connection, ids: Collection[int], *, lock: bool
+) -> dict[int, list[Job]]:
     """The jobs of each of these samples."""
     found: dict[int, list[Job]] = {}
-    query = SELECT_JOBS.where(in_array(jobs.c.sample_id, "ids", ids)).order_by(jobs.c.id)
+    query = SELECT_JOBS.where(in_array(jobs.c.sample_id, "ids", ids)).order_by(
+        jobs.c.id
+    )
     for row in connection.execute(query.with_for_update(of=jobs) if lock else query):
         found.setdefault(row.sample_id, []).append(job_from_row(row))
     return found

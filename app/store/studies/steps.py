@@ -1,4 +1,7 @@
-"""Steps: due, claimed by a planner, done. A step's identity is unique; its samples appear with it or not at all."""
+"""Steps: due, claimed by a planner, done.
+
+A step's identity is unique; its samples appear with it or not at all.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +17,9 @@ from app.store.tables import steps, studies
 from counterpoise.wire.codes import StepKind, StepState, StudyState
 
 LONGEST_CLAIM_S, LONGEST_RETRY_S = 120.0, 301.0
-DUE = text("steps.state = 'due'")  # a literal, so that a prepared plan can use the partial index
+DUE = text(
+    "steps.state = 'due'"
+)  # a literal, so that a prepared plan can use the partial index
 
 
 def make_due(
@@ -26,31 +31,52 @@ def make_due(
     inputs: dict[str, Any],
     objective: int = NO_OBJECTIVE,
 ) -> bool:
-    """Record that a step is due and may read the sequence up to `seq`; False if it was due before."""
-    row = {"study_id": study, "kind": kind, "objective": objective, "number": number, "due_seq": seq, "inputs": inputs}
+    """Record that a step is due and may read the sequence up to `seq`; False if it was
+    due before.
+    """
+    row = {
+        "study_id": study,
+        "kind": kind,
+        "objective": objective,
+        "number": number,
+        "due_seq": seq,
+        "inputs": inputs,
+    }
     return connection.execute(_MAKE_DUE[connection.dialect.name], row).rowcount > 0
 
 
 _MAKE_DUE = {
     dialect: insert(steps).values(due_at=database_now()).on_conflict_do_nothing()
-    for dialect, insert in (("postgresql", postgresql.insert), ("sqlite", sqlite.insert))
+    for dialect, insert in (
+        ("postgresql", postgresql.insert),
+        ("sqlite", sqlite.insert),
+    )
 }
 
 
 def due_steps(connection: Connection, study: int) -> list[Step]:
-    return [step_from_row(row) for row in connection.execute(_DUE_STEPS, {"study": study})]
+    return [
+        step_from_row(row) for row in connection.execute(_DUE_STEPS, {"study": study})
+    ]
 
 
 _DUE_STEPS = select(steps).where(steps.c.study_id == bindparam("study"), DUE)
 
 
 def drop_due(connection: Connection, study: int, kinds: Sequence[StepKind]) -> None:
-    """Delete steps that are due but no longer wanted; a planner that computes one finds its claim gone."""
-    connection.execute(delete(steps).where(steps.c.study_id == study, steps.c.kind.in_(kinds), DUE))
+    """Delete steps that are due but no longer wanted; a planner that computes one finds
+    its claim gone.
+    """
+    connection.execute(
+        delete(steps).where(steps.c.study_id == study, steps.c.kind.in_(kinds), DUE)
+    )
 
 
 def any_to_claim(connection: Connection) -> bool:
-    """Whether there is a step to claim. Locks nothing: planners query this whenever anything has changed."""
+    """Whether there is a step to claim.
+
+    Locks nothing: planners query this whenever anything has changed.
+    """
     return connection.execute(_FIRST).first() is not None
 
 
@@ -69,7 +95,11 @@ _FIRST = (
     .join(studies, studies.c.id == steps.c.study_id)
     .where(
         DUE,
-        or_(_claimed_until.is_(None), _claimed_until < _now, _claimed_until > _now + LONGEST_CLAIM_S),
+        or_(
+            _claimed_until.is_(None),
+            _claimed_until < _now,
+            _claimed_until > _now + LONGEST_CLAIM_S,
+        ),
         or_(_retry_at.is_(None), _retry_at <= _now, _retry_at > _now + LONGEST_RETRY_S),
         studies.c.state == StudyState.ACTIVE,
     )
@@ -80,14 +110,20 @@ _first = _FIRST.with_for_update(skip_locked=True, of=steps).cte("first")
 _CLAIM = (
     update(steps)
     .where(steps.c.id.in_(select(_first.c.id)), steps.c.state == StepState.DUE)
-    .values(claim=new_lease(), claim_expires_at=_now + bindparam("for_s", type_=Double()))
+    .values(
+        claim=new_lease(), claim_expires_at=_now + bindparam("for_s", type_=Double())
+    )
     .returning(*steps.c)
 )
 
 
 def extend_claim(connection: Connection, step: Step, for_s: float) -> bool:
     """False if the claim was lost."""
-    statement = update(steps).where(*_is_claimed_by(step)).values(claim_expires_at=database_now() + for_s)
+    statement = (
+        update(steps)
+        .where(*_is_claimed_by(step))
+        .values(claim_expires_at=database_now() + for_s)
+    )
     return connection.execute(statement).rowcount > 0
 
 
@@ -109,7 +145,9 @@ def finish_step(connection: Connection, step: Step, record: dict[str, Any]) -> b
 
 
 def fail_step(connection: Connection, step: Step, fault: str, backoff_s: float) -> bool:
-    """Record a fault and end the claim, to be tried again later; False if the claim was lost."""
+    """Record a fault and end the claim, to be tried again later; False if the claim was
+    lost.
+    """
     statement = (
         update(steps)
         .where(*_is_claimed_by(step))
@@ -125,19 +163,35 @@ def fail_step(connection: Connection, step: Step, fault: str, backoff_s: float) 
 
 
 def _is_claimed_by(step: Step) -> tuple[Any, ...]:
-    return (steps.c.id == step.id, steps.c.claim == step.claim, steps.c.state == StepState.DUE)
+    return (
+        steps.c.id == step.id,
+        steps.c.claim == step.claim,
+        steps.c.state == StepState.DUE,
+    )
 
 
 def give_back_claim(connection: Connection, step: Step) -> None:
     """End a claim without a fault (the planner stops, or the study was paused)."""
     is_mine = (steps.c.id == step.id, steps.c.claim == step.claim)
-    connection.execute(update(steps).where(*is_mine).values(claim=None, claim_expires_at=None))
+    connection.execute(
+        update(steps).where(*is_mine).values(claim=None, claim_expires_at=None)
+    )
 
 
 def steps_of(
-    connection: Connection, study: int, kind: StepKind | None = None, *, after: int = 0, limit: int = 1_000_000
+    connection: Connection,
+    study: int,
+    kind: StepKind | None = None,
+    *,
+    after: int = 0,
+    limit: int = 1_000_000,
 ) -> list[Step]:
-    query = select(steps).where(steps.c.study_id == study, steps.c.id > after).order_by(steps.c.id).limit(limit)
+    query = (
+        select(steps)
+        .where(steps.c.study_id == study, steps.c.id > after)
+        .order_by(steps.c.id)
+        .limit(limit)
+    )
     if kind is not None:
         query = query.where(steps.c.kind == kind)
     return [step_from_row(row) for row in connection.execute(query)]
@@ -146,5 +200,10 @@ def steps_of(
 def last_recorded_steps(connection: Connection, study: int, count: int) -> list[Step]:
     """The latest executed steps that recorded the hypervolume, newest first."""
     kinds = steps.c.kind.in_((StepKind.SEARCH, StepKind.CLOSING))
-    query = select(steps).where(steps.c.study_id == study, steps.c.state == StepState.DONE, kinds)
-    return [step_from_row(row) for row in connection.execute(query.order_by(steps.c.id.desc()).limit(count))]
+    query = select(steps).where(
+        steps.c.study_id == study, steps.c.state == StepState.DONE, kinds
+    )
+    return [
+        step_from_row(row)
+        for row in connection.execute(query.order_by(steps.c.id.desc()).limit(count))
+    ]

@@ -4,7 +4,17 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Connection, Engine, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Select,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from app.domain.studies import Definition, NewObjective, Objective, Queue, Run, Study
@@ -20,10 +30,13 @@ STUDY_COLUMNS = [column for column in studies.c if column.name != "spec"]
 _cache: WeakKeyDictionary[Engine, dict[int, Definition]] = WeakKeyDictionary()
 
 
-def definitions_of(connection: Connection, ids: Collection[int]) -> dict[int, Definition]:
+def definitions_of(
+    connection: Connection, ids: Collection[int]
+) -> dict[int, Definition]:
     """What never changes about these studies; each process reads and parses it once.
 
-    Not in the transaction that creates a study: SQLite would reuse the id after a rollback.
+    Not in the transaction that creates a study: SQLite would reuse the id after a
+    rollback.
     """
     cached = _cache.setdefault(connection.engine, {})
     missing = [study for study in ids if study not in cached]
@@ -35,7 +48,9 @@ def definitions_of(connection: Connection, ids: Collection[int]) -> dict[int, De
     return {study: cached[study] for study in ids}
 
 
-def _read_definitions(connection: Connection, ids: Collection[int]) -> dict[int, Definition]:
+def _read_definitions(
+    connection: Connection, ids: Collection[int]
+) -> dict[int, Definition]:
     objectives_by_study = objectives_of_all(connection, ids)
     found = {}
     for row in connection.execute(_DEFINITIONS, {"ids": ids}):
@@ -44,12 +59,16 @@ def _read_definitions(connection: Connection, ids: Collection[int]) -> dict[int,
         for objective in objectives_by_study[row.id]:
             if objective.has_jobs:
                 also = list(spec.also(objective.name))
-                runs[objective.id] = Run(objective.name, also, objective.lease_s, objective.timeout_s)
+                runs[objective.id] = Run(
+                    objective.name, also, objective.lease_s, objective.timeout_s
+                )
         found[row.id] = Definition(row.name, row.seed, spec, runs)
     return found
 
 
-_DEFINITIONS = select(studies.c.id, studies.c.name, studies.c.seed, studies.c.spec).where(in_array(studies.c.id, "ids"))
+_DEFINITIONS = select(
+    studies.c.id, studies.c.name, studies.c.seed, studies.c.spec
+).where(in_array(studies.c.id, "ids"))
 
 
 def study_records(connection: Connection, rows: Sequence[Any]) -> list[Study]:
@@ -75,23 +94,36 @@ def create_study(
         "created_at": database_now(),
     }
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    statement = dialect.insert(studies).values(row).on_conflict_do_nothing(index_elements=["name"])
-    study: int | None = connection.execute(statement.returning(studies.c.id)).scalar_one_or_none()
+    statement = (
+        dialect.insert(studies)
+        .values(row)
+        .on_conflict_do_nothing(index_elements=["name"])
+    )
+    study: int | None = connection.execute(
+        statement.returning(studies.c.id)
+    ).scalar_one_or_none()
     if study is None:
         return None
     _add_objectives(connection, study, wanted)
     return study_from_row(connection.execute(_STUDY, {"study": study}).one(), spec)
 
 
-def _add_objectives(connection: Connection, study: int, wanted: Sequence[NewObjective]) -> None:
+def _add_objectives(
+    connection: Connection, study: int, wanted: Sequence[NewObjective]
+) -> None:
     ids: dict[str, int] = {}
-    # Objectives that come with another one's run refer to it, so the runs are stored first.
-    for position, objective in sorted(enumerate(wanted), key=lambda item: item[1].same_run_as is not None):
+    # Objectives that come with another one's run refer to it, so the runs are stored
+    # first.
+    for position, objective in sorted(
+        enumerate(wanted), key=lambda item: item[1].same_run_as is not None
+    ):
         row = {
             "study_id": study,
             "position": position,
             "name": objective.name,
-            "same_run_as": ids[objective.same_run_as] if objective.same_run_as else None,
+            "same_run_as": ids[objective.same_run_as]
+            if objective.same_run_as
+            else None,
             "lease_s": objective.lease_s,
             "timeout_s": objective.timeout_s,
             "ratio": objective.ratio,
@@ -100,26 +132,39 @@ def _add_objectives(connection: Connection, study: int, wanted: Sequence[NewObje
         ids[objective.name] = connection.execute(statement).scalar_one()
 
 
-def find_study(connection: Connection, name: str, *, lock: bool = False) -> Study | None:
+def find_study(
+    connection: Connection, name: str, *, lock: bool = False
+) -> Study | None:
     query = select(*STUDY_COLUMNS).where(studies.c.name == name)
     rows = connection.execute(query.with_for_update() if lock else query).all()
     return study_records(connection, rows)[0] if rows else None
 
 
 def find_study_by_id(connection: Connection, study: int) -> Study:
-    return study_records(connection, [connection.execute(_STUDY, {"study": study}).one()])[0]
+    return study_records(
+        connection, [connection.execute(_STUDY, {"study": study}).one()]
+    )[0]
 
 
 _STUDY: Select[Any] = select(*STUDY_COLUMNS).where(studies.c.id == bindparam("study"))
 
 
 def page_of_studies(connection: Connection, after: int, limit: int) -> list[Study]:
-    query = select(*STUDY_COLUMNS).where(studies.c.id > after).order_by(studies.c.id).limit(limit)
+    query = (
+        select(*STUDY_COLUMNS)
+        .where(studies.c.id > after)
+        .order_by(studies.c.id)
+        .limit(limit)
+    )
     return study_records(connection, connection.execute(query).all())
 
 
 def study_names(connection: Connection) -> list[str]:
-    return list(connection.execute(select(studies.c.name).order_by(studies.c.id.desc()).limit(1000)).scalars())
+    return list(
+        connection.execute(
+            select(studies.c.name).order_by(studies.c.id.desc()).limit(1000)
+        ).scalars()
+    )
 
 
 def change_study(connection: Connection, study: int, **columns: Any) -> None:
@@ -127,7 +172,13 @@ def change_study(connection: Connection, study: int, **columns: Any) -> None:
 
 
 def finish_study(connection: Connection, study: int, ending: Ending) -> None:
-    change_study(connection, study, phase=Phase.FINISHED, finished_at=database_now(), ending=ending)
+    change_study(
+        connection,
+        study,
+        phase=Phase.FINISHED,
+        finished_at=database_now(),
+        ending=ending,
+    )
 
 
 def delete_study(connection: Connection, study: int) -> None:
@@ -136,7 +187,9 @@ def delete_study(connection: Connection, study: int) -> None:
 
 def studies_to_cancel(connection: Connection, ids: Iterable[int]) -> set[int]:
     """Which of these studies were stopped with the advice to cancel running jobs."""
-    query = select(studies.c.id).where(in_array(studies.c.id, "ids", ids), studies.c.cancel_running)
+    query = select(studies.c.id).where(
+        in_array(studies.c.id, "ids", ids), studies.c.cancel_running
+    )
     return set(connection.execute(query).scalars())
 
 
@@ -144,7 +197,9 @@ def objectives_of(connection: Connection, study: int) -> list[Objective]:
     return objectives_of_all(connection, [study])[study]
 
 
-def objectives_of_all(connection: Connection, ids: Collection[int]) -> dict[int, list[Objective]]:
+def objectives_of_all(
+    connection: Connection, ids: Collection[int]
+) -> dict[int, list[Objective]]:
     """By study, in the order of their positions."""
     found: dict[int, list[Objective]] = {study: [] for study in ids}
     for row in connection.execute(_OBJECTIVES, {"studies": ids}):
@@ -152,11 +207,17 @@ def objectives_of_all(connection: Connection, ids: Collection[int]) -> dict[int,
     return found
 
 
-_OBJECTIVES = select(objectives).where(in_array(objectives.c.study_id, "studies")).order_by(objectives.c.position)
+_OBJECTIVES = (
+    select(objectives)
+    .where(in_array(objectives.c.study_id, "studies"))
+    .order_by(objectives.c.position)
+)
 
 
 def change_objective(connection: Connection, objective: int, **columns: Any) -> None:
-    connection.execute(update(objectives).where(objectives.c.id == objective).values(**columns))
+    connection.execute(
+        update(objectives).where(objectives.c.id == objective).values(**columns)
+    )
 
 
 def leased_counts(connection: Connection, study: int) -> dict[int, int]:
@@ -172,7 +233,11 @@ def leased_counts(connection: Connection, study: int) -> dict[int, int]:
 
 def find_queues(connection: Connection, names: Collection[str] | None) -> list[Queue]:
     """The queues of these studies (None: of all), by study and position."""
-    rows = connection.execute(_QUEUES) if names is None else connection.execute(_QUEUES_OF, {"names": list(names)})
+    rows = (
+        connection.execute(_QUEUES)
+        if names is None
+        else connection.execute(_QUEUES_OF, {"names": list(names)})
+    )
     return [_queue(row) for row in rows]
 
 
@@ -189,7 +254,12 @@ def _queue(row: Any) -> Queue:
     )
 
 
-_unsettled = objectives.c.created - objectives.c.done - objectives.c.failed - objectives.c.superseded
+_unsettled = (
+    objectives.c.created
+    - objectives.c.done
+    - objectives.c.failed
+    - objectives.c.superseded
+)
 _QUEUES = (
     select(
         objectives.c.id,

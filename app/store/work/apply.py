@@ -1,10 +1,22 @@
-"""Apply change sets: the only place that settles jobs. Every job change is compare-and-set, under the study's lock."""
+"""Apply change sets: the only place that settles jobs.
+
+Every job change is compare-and-set, under the study's lock.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Connection, Double, Integer, String, select, update
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Connection,
+    Double,
+    Integer,
+    String,
+    select,
+    update,
+)
 
 from app.domain.changes import AttemptEnd, ChangeSet, Event, JobChange
 from app.domain.counting import OBJECTIVE_COUNTERS, Growth, growth
@@ -13,19 +25,37 @@ from app.domain.studies import CoObjectives, Study
 from app.errors import StateChanged
 from app.store.sql.bulk import CombinedWrite, bulk_insert, bulk_update
 from app.store.sql.clock import database_now
-from app.store.tables import READY, attempts, events, jobs, objectives, sample_values, samples, studies
+from app.store.tables import (
+    READY,
+    attempts,
+    events,
+    jobs,
+    objectives,
+    sample_values,
+    samples,
+    studies,
+)
 from counterpoise.wire.codes import EventKind
 
 Row = dict[str, Any]
 
 
-def apply(connection: Connection, study: Study, changes: ChangeSet, co_objectives: CoObjectives | None = None) -> None:
+def apply(
+    connection: Connection,
+    study: Study,
+    changes: ChangeSet,
+    co_objectives: CoObjectives | None = None,
+) -> None:
     """`co_objectives` may be left out where no job changes."""
     apply_all(connection, [(study, changes, co_objectives or {})])
 
 
-def apply_all(connection: Connection, parts: Sequence[tuple[Study, ChangeSet, CoObjectives]]) -> None:
-    """Apply the changes of studies whose rows were just locked, in as many statements as for one study."""
+def apply_all(
+    connection: Connection, parts: Sequence[tuple[Study, ChangeSet, CoObjectives]]
+) -> None:
+    """Apply the changes of studies whose rows were just locked, in as many statements
+    as for one study.
+    """
     rows = _Rows([], [], [], [], [], [], [])
     for study, changes, co_objectives in parts:
         rows.add(study, changes, growth(changes, co_objectives))
@@ -40,8 +70,12 @@ def apply_all(connection: Connection, parts: Sequence[tuple[Study, ChangeSet, Co
         objectives=rows.objectives,
         studies=rows.studies,
     )
-    if written != len(rows.jobs):  # impossible under the locks; if it happens, nothing of this may be written
-        raise StateChanged(f"{len(rows.jobs) - written} jobs changed while they were being settled")
+    if written != len(
+        rows.jobs
+    ):  # impossible under the locks; if it happens, nothing of this may be written
+        raise StateChanged(
+            f"{len(rows.jobs) - written} jobs changed while they were being settled"
+        )
 
 
 @dataclass(slots=True)
@@ -62,7 +96,9 @@ class _Rows:
         self.samples += _sample_rows(grown)
         self.results += _result_rows(study, changes)
         self.events += _event_rows(study, changes)
-        self.objectives += [_objective_row(objective, grown) for objective in grown.objectives]
+        self.objectives += [
+            _objective_row(objective, grown) for objective in grown.objectives
+        ]
         numbers = len(changes.results) + len(changes.events)
         if numbers or changes.jobs:
             self.studies.append(
@@ -123,12 +159,17 @@ _CHANGE_JOB = bulk_update(
 
 def _attempt_row(end: AttemptEnd) -> Row:
     row: Row = {name: getattr(end, name) for name in _REPORTED}
-    return {"token": end.lease, "has_ended": None if end.outcome is None else 1.0, **row}
+    return {
+        "token": end.lease,
+        "has_ended": None if end.outcome is None else 1.0,
+        **row,
+    }
 
 
 _REPORTED = ("outcome", "value", "failure", "message", "duration_s", "details")
 _END_ATTEMPT = bulk_update(
-    {"token": String(), "has_ended": Double()} | {name: attempts.c[name].type for name in _REPORTED},
+    {"token": String(), "has_ended": Double()}
+    | {name: attempts.c[name].type for name in _REPORTED},
     lambda given: (
         update(attempts)
         .where(attempts.c.lease == given["token"])
@@ -145,7 +186,11 @@ def _sample_rows(grown: Growth) -> Iterator[Row]:
     withdrawn = set(grown.withdrawn)
     for sample, opened in grown.samples.items():
         if opened or sample in withdrawn:
-            yield {"sample": sample, "opened": opened, "is_withdrawn": sample in withdrawn}
+            yield {
+                "sample": sample,
+                "opened": opened,
+                "is_withdrawn": sample in withdrawn,
+            }
 
 
 _CHANGE_SAMPLE = bulk_update(
@@ -153,7 +198,10 @@ _CHANGE_SAMPLE = bulk_update(
     lambda given: (
         update(samples)
         .where(samples.c.id == given["sample"])
-        .values(open=samples.c.open + given["opened"], given_up=samples.c.given_up | given["is_withdrawn"])
+        .values(
+            open=samples.c.open + given["opened"],
+            given_up=samples.c.given_up | given["is_withdrawn"],
+        )
     ),
     parameter="samples_rows",
 )
@@ -184,32 +232,52 @@ _INSERT_RESULT = bulk_insert(
 def _event_rows(study: Study, changes: ChangeSet) -> Iterator[Row]:
     """An event for each result, with the result's number; then the other events."""
     # The stored value has all that such an event reports.
-    of_results = [Event(EventKind.FAILED if result.failure else EventKind.DONE) for result in changes.results]
+    of_results = [
+        Event(EventKind.FAILED if result.failure else EventKind.DONE)
+        for result in changes.results
+    ]
     for seq, event in enumerate([*of_results, *changes.events], study.sequence + 1):
         yield {"study_id": study.id, "seq": seq, "kind": event.kind, "body": event.body}
 
 
 _INSERT_EVENT = bulk_insert(
-    events, ("study_id", "seq", "kind", "body"), {"at": database_now()}, parameter="events_rows"
+    events,
+    ("study_id", "seq", "kind", "body"),
+    {"at": database_now()},
+    parameter="events_rows",
 )
 
 
 def _objective_row(objective: int, grown: Growth) -> Row:
     counters = grown.objectives[objective]
-    return {"objective": objective, **{f"more_{name}": counters[name] for name in OBJECTIVE_COUNTERS}}
+    return {
+        "objective": objective,
+        **{f"more_{name}": counters[name] for name in OBJECTIVE_COUNTERS},
+    }
 
 
 _COUNT_OBJECTIVE = bulk_update(
-    {"objective": objectives.c.id.type} | {f"more_{name}": Integer() for name in OBJECTIVE_COUNTERS},
+    {"objective": objectives.c.id.type}
+    | {f"more_{name}": Integer() for name in OBJECTIVE_COUNTERS},
     lambda given: (
         update(objectives)
         .where(objectives.c.id == given["objective"])
-        .values({name: objectives.c[name] + given[f"more_{name}"] for name in OBJECTIVE_COUNTERS})
+        .values(
+            {
+                name: objectives.c[name] + given[f"more_{name}"]
+                for name in OBJECTIVE_COUNTERS
+            }
+        )
     ),
     parameter="objectives_rows",
 )
 _COUNT_STUDY = bulk_update(
-    {"study": studies.c.id.type, "numbers": BigInteger(), "settled": Integer(), "withdrawn": Integer()},
+    {
+        "study": studies.c.id.type,
+        "numbers": BigInteger(),
+        "settled": Integer(),
+        "withdrawn": Integer(),
+    },
     lambda given: (
         update(studies)
         .where(studies.c.id == given["study"])
@@ -236,7 +304,13 @@ def end_backoffs(connection: Connection) -> int:
     """Make jobs whose back-off is over available to asks; returns how many."""
     now = database_now()
     # A back-off further ahead than the longest comes from a clock that was set back.
-    is_over = (jobs.c.ready_at <= now) | (jobs.c.ready_at > now + LONGEST_BACKOFF_S + 1.0)
-    backing_off = select(jobs.c.id).where(jobs.c.state == READY, jobs.c.ready_at.is_not(None), is_over)
+    is_over = (jobs.c.ready_at <= now) | (
+        jobs.c.ready_at > now + LONGEST_BACKOFF_S + 1.0
+    )
+    backing_off = select(jobs.c.id).where(
+        jobs.c.state == READY, jobs.c.ready_at.is_not(None), is_over
+    )
     found = backing_off.with_for_update(skip_locked=True).cte("found")
-    return connection.execute(update(jobs).where(jobs.c.id.in_(select(found))).values(ready_at=None)).rowcount
+    return connection.execute(
+        update(jobs).where(jobs.c.id.in_(select(found))).values(ready_at=None)
+    ).rowcount

@@ -33,22 +33,28 @@ class AttemptOfWorker:
 
 
 def attempts_with_leases(name: str) -> CTE:
-    """The attempts whose leases are the parameter `leases`, read before they are joined with anything.
+    """The attempts whose leases are the parameter `leases`, read before they are joined
+    with anything.
 
-    Without statistics PostgreSQL may expect few attempts of each worker, and read all of them.
+    Without statistics PostgreSQL may expect few attempts of each worker, and read all
+    of them.
     """
     found = select(*ATTEMPT_COLUMNS).where(in_array(attempts.c.lease, "leases"))
     return found.cte(name).prefix_with("MATERIALIZED")
 
 
-def lease_owners(connection: Connection, leases: Iterable[str]) -> dict[str, LeaseOwner]:
+def lease_owners(
+    connection: Connection, leases: Iterable[str]
+) -> dict[str, LeaseOwner]:
     """By lease; leases that were never issued are left out."""
     rows = connection.execute(_OWNERS, {"leases": leases})
     return {row.attempt_lease: LeaseOwner(row.job_id, row.study_id) for row in rows}
 
 
 _found = attempts_with_leases("found")
-_OWNERS = select(_found.c.attempt_lease, _found.c.job_id, jobs.c.study_id).join(jobs, jobs.c.id == _found.c.job_id)
+_OWNERS = select(_found.c.attempt_lease, _found.c.job_id, jobs.c.study_id).join(
+    jobs, jobs.c.id == _found.c.job_id
+)
 
 
 def read_attempts(connection: Connection, leases: Iterable[str]) -> dict[str, Attempt]:
@@ -59,18 +65,31 @@ def read_attempts(connection: Connection, leases: Iterable[str]) -> dict[str, At
 _ATTEMPTS = select(attempts_with_leases("found"))
 
 
-def last_attempts(connection: Connection, job: int, limit: int) -> list[AttemptOfWorker]:
+def last_attempts(
+    connection: Connection, job: int, limit: int
+) -> list[AttemptOfWorker]:
     """The latest attempts at a job, oldest first."""
-    query = _WITH_WORKERS.where(attempts.c.job_id == job).order_by(attempts.c.number.desc()).limit(limit)
-    return [AttemptOfWorker(attempt_from_row(row), row.worker) for row in connection.execute(query)][::-1]
+    query = (
+        _WITH_WORKERS.where(attempts.c.job_id == job)
+        .order_by(attempts.c.number.desc())
+        .limit(limit)
+    )
+    return [
+        AttemptOfWorker(attempt_from_row(row), row.worker)
+        for row in connection.execute(query)
+    ][::-1]
 
 
-def attempts_at(connection: Connection, jobs: Sequence[int]) -> dict[int, list[AttemptOfWorker]]:
+def attempts_at(
+    connection: Connection, jobs: Sequence[int]
+) -> dict[int, list[AttemptOfWorker]]:
     """All attempts at each of these jobs, oldest first."""
     query = _WITH_WORKERS.where(in_array(attempts.c.job_id, "jobs", jobs))
     found: dict[int, list[AttemptOfWorker]] = {}
     for row in connection.execute(query.order_by(attempts.c.job_id, attempts.c.number)):
-        found.setdefault(row.job_id, []).append(AttemptOfWorker(attempt_from_row(row), row.worker))
+        found.setdefault(row.job_id, []).append(
+            AttemptOfWorker(attempt_from_row(row), row.worker)
+        )
     return found
 
 

@@ -12,16 +12,29 @@ from app.domain.studies import Study
 from app.store.records import attempt_from_row, job_from_row
 from app.store.sql.in_array import in_array
 from app.store.studies.studies import STUDY_COLUMNS, study_records
-from app.store.tables import BY_NUMBER, FAILED, READY, UNSETTLED, jobs, objectives, samples, studies
+from app.store.tables import (
+    BY_NUMBER,
+    FAILED,
+    READY,
+    UNSETTLED,
+    jobs,
+    objectives,
+    samples,
+    studies,
+)
 from app.store.work.attempts import attempts_with_leases
 
 # A job, and what a change of it does to its sample.
 JOB_COLUMNS = (
     *jobs.c,
     samples.c.open.label("sample_open"),
-    (samples.c.full & ~samples.c.given_up & samples.c.imported_seq.is_(None)).label("sample_planned"),
+    (samples.c.full & ~samples.c.given_up & samples.c.imported_seq.is_(None)).label(
+        "sample_planned"
+    ),
 )
-SELECT_JOBS: Select[tuple[object, ...]] = select(*JOB_COLUMNS).join(samples, samples.c.id == jobs.c.sample_id)
+SELECT_JOBS: Select[tuple[object, ...]] = select(*JOB_COLUMNS).join(
+    samples, samples.c.id == jobs.c.sample_id
+)
 
 
 def lock_study(connection: Connection, study: int) -> Study | None:
@@ -30,30 +43,48 @@ def lock_study(connection: Connection, study: int) -> Study | None:
     return study_records(connection, rows)[0] if rows else None
 
 
-_LOCK_STUDY = select(*STUDY_COLUMNS).where(studies.c.id == bindparam("study")).with_for_update()
+_LOCK_STUDY = (
+    select(*STUDY_COLUMNS).where(studies.c.id == bindparam("study")).with_for_update()
+)
 
 
 def lock_studies_of(connection: Connection, leases: Sequence[str]) -> list[Study]:
-    """The studies to whose jobs these leases were issued, locked in the order of their ids."""
-    return study_records(connection, connection.execute(LOCK_STUDIES_OF, {"leases": leases}).all())
+    """The studies to whose jobs these leases were issued, locked in the order of their
+    ids.
+    """
+    return study_records(
+        connection, connection.execute(LOCK_STUDIES_OF, {"leases": leases}).all()
+    )
 
 
 _told = attempts_with_leases("told")
 LOCK_STUDIES_OF = (
     select(*STUDY_COLUMNS)
-    .where(studies.c.id.in_(select(jobs.c.study_id).join(_told, _told.c.job_id == jobs.c.id)))
+    .where(
+        studies.c.id.in_(
+            select(jobs.c.study_id).join(_told, _told.c.job_id == jobs.c.id)
+        )
+    )
     .order_by(studies.c.id)
     .with_for_update(of=studies)
 )
 
 
-def lock_jobs_of(connection: Connection, leases: Sequence[str]) -> dict[str, tuple[Job, Attempt]]:
-    """The job of each of these leases, locked, and the attempt; to be read under the lock of the studies."""
+def lock_jobs_of(
+    connection: Connection, leases: Sequence[str]
+) -> dict[str, tuple[Job, Attempt]]:
+    """The job of each of these leases, locked, and the attempt; to be read under the
+    lock of the studies.
+    """
     rows = connection.execute(LOCK_JOBS_OF, {"leases": leases})
-    return {row.attempt_lease: (job_from_row(row), attempt_from_row(row)) for row in rows}
+    return {
+        row.attempt_lease: (job_from_row(row), attempt_from_row(row)) for row in rows
+    }
 
 
-_own_columns = [column for column in JOB_COLUMNS if column.name != "leased_at"]  # that of the attempt is read
+_own_columns = [
+    column for column in JOB_COLUMNS if column.name != "leased_at"
+]  # that of the attempt is read
 LOCK_JOBS_OF = (
     select(*_own_columns, *(column for column in _told.c if column.name != "id"))
     .join(_told, _told.c.job_id == jobs.c.id)
@@ -64,10 +95,17 @@ LOCK_JOBS_OF = (
 
 
 def lock_jobs(connection: Connection, ids: Iterable[int]) -> dict[int, Job]:
-    return {row.id: job_from_row(row) for row in connection.execute(_LOCK_JOBS, {"ids": ids})}
+    return {
+        row.id: job_from_row(row)
+        for row in connection.execute(_LOCK_JOBS, {"ids": ids})
+    }
 
 
-_LOCK_JOBS = SELECT_JOBS.where(in_array(jobs.c.id, "ids")).order_by(jobs.c.study_id, jobs.c.id).with_for_update(of=jobs)
+_LOCK_JOBS = (
+    SELECT_JOBS.where(in_array(jobs.c.id, "ids"))
+    .order_by(jobs.c.study_id, jobs.c.id)
+    .with_for_update(of=jobs)
+)
 
 
 def lock_unsettled_jobs(connection: Connection, study: int) -> None:
@@ -76,19 +114,28 @@ def lock_unsettled_jobs(connection: Connection, study: int) -> None:
     connection.execute(query.order_by(jobs.c.id).with_for_update())
 
 
-def lock_ready_jobs(connection: Connection, study: int, *, only_cheap: bool) -> list[Job]:
+def lock_ready_jobs(
+    connection: Connection, study: int, *, only_cheap: bool
+) -> list[Job]:
     """The study's ready jobs, those that back off included."""
     found = []
     for query in _READY_CHEAP_JOBS if only_cheap else READY_JOBS:
-        found += [job_from_row(row) for row in connection.execute(query, {"study": study})]
+        found += [
+            job_from_row(row) for row in connection.execute(query, {"study": study})
+        ]
     return found
 
 
-# One index each. Jobs that back off come first: once locked, they cannot leave the one query and enter the other.
-# Joined with objectives, because SQLite would read all jobs to find those of some objectives.
+# One index each. Jobs that back off come first: once locked, they cannot leave the one
+# query and enter the other. Joined with objectives, because SQLite would read all jobs
+# to find those of some objectives.
 READY_JOBS = [
     SELECT_JOBS.join(objectives, objectives.c.id == jobs.c.objective_id)
-    .where(objectives.c.study_id == bindparam("study"), jobs.c.state == READY, is_backing_off)
+    .where(
+        objectives.c.study_id == bindparam("study"),
+        jobs.c.state == READY,
+        is_backing_off,
+    )
     .order_by(BY_NUMBER)
     .with_for_update(of=jobs)
     for is_backing_off in (jobs.c.ready_at.is_not(None), jobs.c.ready_at.is_(None))
@@ -96,8 +143,17 @@ READY_JOBS = [
 _READY_CHEAP_JOBS = [query.where(jobs.c.cheap_only) for query in READY_JOBS]
 
 
-def lock_failed_jobs(connection: Connection, study: int, objectives: Sequence[int]) -> list[Job]:
-    """The study's failed jobs of these objectives. Reads all its jobs: for engineers, not for workers."""
-    query = SELECT_JOBS.where(jobs.c.study_id == study, jobs.c.objective_id.in_(objectives), jobs.c.state == FAILED)
+def lock_failed_jobs(
+    connection: Connection, study: int, objectives: Sequence[int]
+) -> list[Job]:
+    """The study's failed jobs of these objectives.
+
+    Reads all its jobs: for engineers, not for workers.
+    """
+    query = SELECT_JOBS.where(
+        jobs.c.study_id == study,
+        jobs.c.objective_id.in_(objectives),
+        jobs.c.state == FAILED,
+    )
     rows = connection.execute(query.order_by(jobs.c.id).with_for_update(of=jobs))
     return [job_from_row(row) for row in rows]

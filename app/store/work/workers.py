@@ -1,7 +1,8 @@
 """Workers: registration, signs of life, and how their attempts ended.
 
-Lock order: workers last, and by name. An ask holds workers while it waits for nothing else; every other transaction
-that locks workers has locked all the studies and jobs that it needs before.
+Lock order: workers last, and by name. An ask holds workers while it waits for nothing
+else; every other transaction that locks workers has locked all the studies and jobs
+that it needs before.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,7 +26,14 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from app.domain.jobs import Attempt
-from app.domain.workers import ALIVE_S, COUNTED_AS, FAILURE_COUNTS, HeldLease, Worker, WorkerSeen
+from app.domain.workers import (
+    ALIVE_S,
+    COUNTED_AS,
+    FAILURE_COUNTS,
+    HeldLease,
+    Worker,
+    WorkerSeen,
+)
 from app.store.records import worker_from_row
 from app.store.sql.bulk import bulk_insert
 from app.store.sql.clock import database_now
@@ -37,7 +45,9 @@ COUNTERS = ("done", *FAILURE_COUNTS)
 
 
 class by_code_points(FunctionElement[str]):  # noqa: N801  (reads as a function in queries)
-    """Text in the order of Python's `sorted`, whatever the database's language, so that all lock in one order."""
+    """Text in the order of Python's `sorted`, whatever the database's language, so that
+    all lock in one order.
+    """
 
     type = String()
     inherit_cache = True
@@ -59,7 +69,9 @@ class KnownWorker:
     drained: bool
 
 
-def register_workers(connection: Connection, seen: Iterable[WorkerSeen]) -> dict[str, KnownWorker]:
+def register_workers(
+    connection: Connection, seen: Iterable[WorkerSeen]
+) -> dict[str, KnownWorker]:
     """Record that these workers asked, adding new ones. Returns them by name."""
     by_name = {worker.name: worker for worker in seen}  # the last ask of each counts
     # Sorted, so that two batches never lock in opposite orders.
@@ -107,8 +119,12 @@ _REGISTER_RETURNING = _REGISTER.postgresql.returning(*_KNOWN_COLUMNS)
 
 
 def seen_within(seconds: float) -> ColumnElement[bool]:
-    """Times ahead of now come from a clock that was set back, and count as far as those behind."""
-    return workers.c.last_seen_at.between(database_now() - seconds, database_now() + seconds)
+    """Times ahead of now come from a clock that was set back, and count as far as those
+    behind.
+    """
+    return workers.c.last_seen_at.between(
+        database_now() - seconds, database_now() + seconds
+    )
 
 
 def record_sign_of_life(connection: Connection, leases: Iterable[str]) -> None:
@@ -124,19 +140,25 @@ _LOCK_HOLDERS = (
     .order_by(by_code_points(workers.c.name))
     .with_for_update()
 )
-_SEEN_NOW = update(workers).where(in_array(workers.c.id, "ids")).values(last_seen_at=database_now())
+_SEEN_NOW = (
+    update(workers)
+    .where(in_array(workers.c.id, "ids"))
+    .values(last_seen_at=database_now())
+)
 
 
 def count_attempts(connection: Connection, ended: Mapping[str, Attempt | None]) -> None:
     """Count how the attempts of these leases ended. Last in a transaction, and once.
 
-    `ended`: by lease, the attempt as it was before this transaction, where it is known; one that had ended before was
-    counted then, and is taken back.
+    `ended`: by lease, the attempt as it was before this transaction, where it is known;
+    one that had ended before was counted then, and is taken back.
     """
     if not ended:
         return
     connection.execute(COUNT_ATTEMPTS, {"leases": ended})
-    for attempt in ended.values():  # few: expired leases that were revived, or have told after all
+    for attempt in (
+        ended.values()
+    ):  # few: expired leases that were revived, or have told after all
         if attempt is not None and attempt.outcome is not None:
             _take_back(connection, attempt)
 
@@ -146,17 +168,23 @@ def _take_back(connection: Connection, attempt: Attempt) -> None:
     counter = COUNTED_AS.get(attempt.outcome, attempt.failure)
     less = {f"less_{name}": int(name == counter) for name in COUNTERS}
     busy_s = attempt.ended_at - attempt.leased_at
-    connection.execute(_UNCOUNT, {"worker": attempt.worker, "less_busy_s": busy_s, **less})
+    connection.execute(
+        _UNCOUNT, {"worker": attempt.worker, "less_busy_s": busy_s, **less}
+    )
 
 
 _ended = attempts_with_leases("ended")
 # Literals: each parameter costs time.
-_cases = " ".join(f"WHEN '{outcome}' THEN '{counter}'" for outcome, counter in COUNTED_AS.items())
+_cases = " ".join(
+    f"WHEN '{outcome}' THEN '{counter}'" for outcome, counter in COUNTED_AS.items()
+)
 _counted = select(
     _ended.c.worker_id,
     literal_column(f"CASE outcome {_cases} ELSE failure END", String).label("counter"),
     # Expired and overtaken attempts end without a request of the worker.
-    literal_column("CASE WHEN outcome IN ('expired', 'overtaken') THEN 0 ELSE 1 END", Integer).label("was_seen"),
+    literal_column(
+        "CASE WHEN outcome IN ('expired', 'overtaken') THEN 0 ELSE 1 END", Integer
+    ).label("was_seen"),
     (_ended.c.ended_at - _ended.c.leased_at).label("busy_s"),
 ).subquery("counted")
 _sums = (
@@ -164,12 +192,18 @@ _sums = (
         _counted.c.worker_id,
         func.max(_counted.c.was_seen).label("was_seen"),
         func.coalesce(func.sum(_counted.c.busy_s), literal_column("0")).label("busy_s"),
-        *(func.count().filter(_counted.c.counter == literal_column(f"'{name}'")).label(name) for name in COUNTERS),
+        *(
+            func.count()
+            .filter(_counted.c.counter == literal_column(f"'{name}'"))
+            .label(name)
+            for name in COUNTERS
+        ),
     )
     .group_by(_counted.c.worker_id)
     .subquery("sums")
 )
-# Locked by name. Whatever the plan, no worker is changed before this CTE has reached it.
+# Locked by name. Whatever the plan, no worker is changed before this CTE has reached
+# it.
 _locked = (
     select(workers.c.id)
     .where(workers.c.id.in_(select(_ended.c.worker_id)))
@@ -181,14 +215,22 @@ COUNT_ATTEMPTS = (
     update(workers)
     .where(workers.c.id == _sums.c.worker_id, workers.c.id == _locked.c.id)
     .values(
-        last_seen_at=case((_sums.c.was_seen == literal_column("1"), database_now()), else_=workers.c.last_seen_at),
+        last_seen_at=case(
+            (_sums.c.was_seen == literal_column("1"), database_now()),
+            else_=workers.c.last_seen_at,
+        ),
         **{name: workers.c[name] + _sums.c[name] for name in (*COUNTERS, "busy_s")},
     )
 )
 _UNCOUNT = (
     update(workers)
     .where(workers.c.id == bindparam("worker"))
-    .values({name: workers.c[name] - bindparam(f"less_{name}") for name in (*COUNTERS, "busy_s")})
+    .values(
+        {
+            name: workers.c[name] - bindparam(f"less_{name}")
+            for name in (*COUNTERS, "busy_s")
+        }
+    )
 )
 
 
@@ -199,22 +241,32 @@ def drain_worker(connection: Connection, name: str, drained: bool) -> bool:
 
 
 def find_worker(connection: Connection, name: str) -> Worker:
-    return worker_from_row(connection.execute(select(workers).where(workers.c.name == name)).one())
+    return worker_from_row(
+        connection.execute(select(workers).where(workers.c.name == name)).one()
+    )
 
 
 def drained_among(connection: Connection, names: Iterable[str]) -> set[str]:
     return set(connection.execute(_DRAINED, {"names": names}).scalars())
 
 
-_DRAINED = select(workers.c.name).where(in_array(workers.c.name, "names"), workers.c.drained)
+_DRAINED = select(workers.c.name).where(
+    in_array(workers.c.name, "names"), workers.c.drained
+)
 
 
 def worker_names(connection: Connection) -> list[str]:
-    return list(connection.execute(select(workers.c.name).order_by(workers.c.id.desc()).limit(1000)).scalars())
+    return list(
+        connection.execute(
+            select(workers.c.name).order_by(workers.c.id.desc()).limit(1000)
+        ).scalars()
+    )
 
 
 def page_of_workers(connection: Connection, after: int, limit: int) -> list[Worker]:
-    query = select(workers).where(workers.c.id > after).order_by(workers.c.id).limit(limit)
+    query = (
+        select(workers).where(workers.c.id > after).order_by(workers.c.id).limit(limit)
+    )
     return [worker_from_row(row) for row in connection.execute(query)]
 
 
@@ -232,7 +284,12 @@ def held_leases(connection: Connection) -> dict[int, list[HeldLease]]:
     return held
 
 
-def live_workers(connection: Connection, holding: Collection[int] = ()) -> Sequence[Worker]:
+def live_workers(
+    connection: Connection, holding: Collection[int] = ()
+) -> Sequence[Worker]:
     """Workers that were seen recently, and those (ids) that hold jobs."""
     is_alive = seen_within(ALIVE_S) | in_array(workers.c.id, "ids", holding)
-    return [worker_from_row(row) for row in connection.execute(select(workers).where(is_alive))]
+    return [
+        worker_from_row(row)
+        for row in connection.execute(select(workers).where(is_alive))
+    ]

@@ -7,7 +7,14 @@ from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+)
 
 from counterpoise.client.failed_requests import DEFAULT_URL
 from counterpoise.commands.options import AsJson, StudyName, Token, Url
@@ -22,14 +29,25 @@ def add_to(study: typer.Typer) -> None:
 
 def import_(
     name: StudyName,
-    file: Annotated[str, typer.Argument(help="Known evaluations, CSV or JSON; - for standard input.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and change nothing.")] = False,
-    evaluate: Annotated[bool, typer.Option("--evaluate", help="Create jobs for the values that are missing.")] = False,
+    file: Annotated[
+        str,
+        typer.Argument(help="Known evaluations, CSV or JSON; - for standard input."),
+    ],
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Print what would be done, and change nothing."),
+    ] = False,
+    evaluate: Annotated[
+        bool,
+        typer.Option("--evaluate", help="Create jobs for the values that are missing."),
+    ] = False,
     url: Url = DEFAULT_URL,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Import known evaluations: data, not budget. All rows or none; importing the same file again changes nothing.
+    """Import known evaluations: data, not budget.
+
+    All rows or none; importing the same file again changes nothing.
 
     Example: [bold]counterpoise study import wing known.csv --dry-run[/bold]
     """
@@ -45,7 +63,9 @@ def import_(
             content,
             evaluate=evaluate,
             dry_run=dry_run,
-            progress=lambda done, total: progress.update(task, completed=done, total=total),
+            progress=lambda done, total: progress.update(
+                task, completed=done, total=total
+            ),
         )
     if as_json:
         print_json(imported.model_dump())
@@ -64,20 +84,31 @@ def _summary(name: str, imported: Imported) -> str:
     }
     facts = [f"{number} {what}" for what, number in counts.items() if number]
     verb = "would give" if imported.dry_run else "gave"
-    return f"study {name}: {imported.rows} rows {verb} {', '.join(facts) or 'nothing new'}"
+    return (
+        f"study {name}: {imported.rows} rows {verb} {', '.join(facts) or 'nothing new'}"
+    )
 
 
 def export(
     name: StudyName,
-    what: Annotated[Literal["samples", "jobs", "steps", "front"], typer.Option(help="What to export.")] = "samples",
-    form: Annotated[Literal["csv", "json"], typer.Option("--format", help="The format.")] = "csv",
-    output: Annotated[Path | None, typer.Option(help="The file; without it, standard output.")] = None,
+    what: Annotated[
+        Literal["samples", "jobs", "steps", "front"],
+        typer.Option(help="What to export."),
+    ] = "samples",
+    form: Annotated[
+        Literal["csv", "json"], typer.Option("--format", help="The format.")
+    ] = "csv",
+    output: Annotated[
+        Path | None, typer.Option(help="The file; without it, standard output.")
+    ] = None,
     url: Url = DEFAULT_URL,
     token: Token = None,
 ) -> None:
-    """Export samples, jobs with their attempts, steps with their diagnostics, or the front.
+    """Export samples, jobs with their attempts, steps with their diagnostics, or the
+    front.
 
-    Example: [bold]counterpoise study export wing --what samples --output samples.csv[/bold]
+    Example: [bold]counterpoise study export wing --what samples --output
+    samples.csv[/bold]
     """
     columns = (TextColumn("{task.description}"), DownloadColumn())
     with connected(url, token) as client, _progress(*columns) as progress:
@@ -89,7 +120,9 @@ def export(
             fail(f"cannot write {output or 'to standard output'}: {error.strerror}")
 
 
-def _save(parts: Iterable[bytes], output: Path | None, on_write: Callable[[int], object]) -> None:
+def _save(
+    parts: Iterable[bytes], output: Path | None, on_write: Callable[[int], object]
+) -> None:
     """A file is written whole or not at all."""
     if output is None:
         for part in parts:
@@ -110,4 +143,6 @@ def _save(parts: Iterable[bytes], output: Path | None, on_write: Callable[[int],
 def _progress(*columns: ProgressColumn) -> Progress:
     """Only on a terminal: the standard error of a script stays empty."""
     console = Console(stderr=True)
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    return Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    )

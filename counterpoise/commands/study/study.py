@@ -6,14 +6,29 @@ import typer
 
 from counterpoise.client.failed_requests import DEFAULT_URL
 from counterpoise.commands.options import AsJson, StudyName, Token, Url
-from counterpoise.commands.output import WRONG_USAGE, connected, fail, print_items, print_json, terminal
+from counterpoise.commands.output import (
+    WRONG_USAGE,
+    connected,
+    fail,
+    print_items,
+    print_json,
+    terminal,
+)
 from counterpoise.commands.study.specification_file import read_specification
-from counterpoise.commands.study.study_tables import front_table, studies_table, study_panel
+from counterpoise.commands.study.study_tables import (
+    front_table,
+    studies_table,
+    study_panel,
+)
 from counterpoise.wire.problems import list_faults
 from counterpoise.wire.specification import SpecificationInvalid, parse_specification
 from counterpoise.wire.views import StudyView
 
-study = typer.Typer(help="Create, read and change studies.", no_args_is_help=True, rich_markup_mode="rich")
+study = typer.Typer(
+    help="Create, read and change studies.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -22,15 +37,24 @@ def add_to(app: typer.Typer) -> None:
 
 @study.command()
 def create(
-    file: Annotated[str, typer.Argument(help="The specification, JSON or YAML; - for standard input.")],
+    file: Annotated[
+        str,
+        typer.Argument(help="The specification, JSON or YAML; - for standard input."),
+    ],
     paused: Annotated[
-        bool, typer.Option("--paused", help="Begin only after `study resume`, so that you can import first.")
+        bool,
+        typer.Option(
+            "--paused",
+            help="Begin only after `study resume`, so that you can import first.",
+        ),
     ] = False,
     url: Url = DEFAULT_URL,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Create a study from its specification. Creating the same one again changes nothing.
+    """Create a study from its specification.
+
+    Creating the same one again changes nothing.
 
     Example: [bold]counterpoise study create wing.yaml[/bold]
     """
@@ -46,8 +70,12 @@ def create(
     if as_json:
         print_json(created.model_dump(exclude={"new"}))
     else:
-        outcome = "created" if created.new else "exists already, with the same specification"
-        terminal().print(f"study {created.name} {outcome}; show it with: counterpoise study show {created.name}")
+        outcome = (
+            "created" if created.new else "exists already, with the same specification"
+        )
+        terminal().print(
+            f"study {created.name} {outcome}; show it with: counterpoise study show {created.name}"
+        )
 
 
 @study.command("list")
@@ -61,13 +89,20 @@ def list_(url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) 
     if as_json:
         print_items(studies)
     elif not studies:
-        terminal().print("no studies yet; create one with: counterpoise study create FILE")
+        terminal().print(
+            "no studies yet; create one with: counterpoise study create FILE"
+        )
     else:
         terminal().print(studies_table(studies))
 
 
 @study.command()
-def show(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) -> None:
+def show(
+    name: StudyName,
+    url: Url = DEFAULT_URL,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
     """Show a study: progress, objectives, hypervolume and what needs attention.
 
     Example: [bold]counterpoise study show wing[/bold]
@@ -81,7 +116,12 @@ def show(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json: 
 
 
 @study.command()
-def pause(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) -> None:
+def pause(
+    name: StudyName,
+    url: Url = DEFAULT_URL,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
     """Pause a study: no new jobs are leased, running ones go on.
 
     Example: [bold]counterpoise study pause wing[/bold]
@@ -91,7 +131,12 @@ def pause(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json:
 
 
 @study.command()
-def resume(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) -> None:
+def resume(
+    name: StudyName,
+    url: Url = DEFAULT_URL,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
     """Let a paused study go on.
 
     Example: [bold]counterpoise study resume wing[/bold]
@@ -104,7 +149,11 @@ def resume(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json
 def stop(
     name: StudyName,
     cancel_running: Annotated[
-        bool, typer.Option("--cancel-running", help="Advise workers to stop what runs; otherwise it may finish.")
+        bool,
+        typer.Option(
+            "--cancel-running",
+            help="Advise workers to stop what runs; otherwise it may finish.",
+        ),
     ] = False,
     url: Url = DEFAULT_URL,
     token: Token = None,
@@ -121,7 +170,9 @@ def stop(
 @study.command()
 def extend(
     name: StudyName,
-    budget: Annotated[int, typer.Argument(min=1, help="The new budget: full samples in all.")],
+    budget: Annotated[
+        int, typer.Argument(min=1, help="The new budget: full samples in all.")
+    ],
     url: Url = DEFAULT_URL,
     token: Token = None,
     as_json: AsJson = False,
@@ -138,7 +189,10 @@ def extend(
 def retry(
     name: StudyName,
     objective: Annotated[
-        list[str] | None, typer.Option("--objective", help="Only failed jobs of this objective; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--objective", help="Only failed jobs of this objective; may be repeated."
+        ),
     ] = None,
     url: Url = DEFAULT_URL,
     token: Token = None,
@@ -153,11 +207,18 @@ def retry(
     if as_json:
         print_json({"jobs": jobs})
     else:
-        terminal().print(f"study {name}: {jobs} failed job{' is' if jobs == 1 else 's are'} ready again")
+        terminal().print(
+            f"study {name}: {jobs} failed job{' is' if jobs == 1 else 's are'} ready again"
+        )
 
 
 @study.command()
-def front(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) -> None:
+def front(
+    name: StudyName,
+    url: Url = DEFAULT_URL,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
     """Print the front: the nondominated samples.
 
     Example: [bold]counterpoise study front wing --json[/bold]
@@ -167,7 +228,9 @@ def front(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json:
     if as_json:
         print_items(items)
     elif not items:
-        terminal().print(f"study {name} has no front yet: no sample is evaluated on every objective")
+        terminal().print(
+            f"study {name} has no front yet: no sample is evaluated on every objective"
+        )
     else:
         terminal().print(front_table(items))
 
@@ -175,8 +238,12 @@ def front(name: StudyName, url: Url = DEFAULT_URL, token: Token = None, as_json:
 @study.command()
 def delete(
     name: StudyName,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Even while workers evaluate jobs of it.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Even while workers evaluate jobs of it.")
+    ] = False,
     url: Url = DEFAULT_URL,
     token: Token = None,
     as_json: AsJson = False,

@@ -8,7 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 from counterpoise.wire.codes import JobState, Phase, StudyState
-from counterpoise.wire.views import FrontItem, HealthItem, ObjectiveView, StudySummary, StudyView
+from counterpoise.wire.views import (
+    FrontItem,
+    HealthItem,
+    ObjectiveView,
+    StudySummary,
+    StudyView,
+)
 
 
 def plain_table(*texts: str, numbers: tuple[str, ...] = (), gap: int = 2) -> Table:
@@ -21,7 +27,9 @@ def plain_table(*texts: str, numbers: tuple[str, ...] = (), gap: int = 2) -> Tab
 
 
 def studies_table(studies: list[StudySummary]) -> Table:
-    table = plain_table("study", "phase", "state", numbers=("step", "evaluated", "budget", "created"))
+    table = plain_table(
+        "study", "phase", "state", numbers=("step", "evaluated", "budget", "created")
+    )
     for study in studies:
         counts = (str(study.step), str(study.evaluated_full), str(study.budget))
         table.add_row(study.name, study.phase, study.state, *counts, study.created_at)
@@ -49,7 +57,9 @@ def study_panel(study: StudyView) -> Panel:
     if study.imported:
         full += f", {study.imported} imported"
     progress = Table.grid(padding=(0, 2))
-    progress.add_row(ProgressBar(total=study.budget, completed=study.evaluated_full, width=20), full)
+    progress.add_row(
+        ProgressBar(total=study.budget, completed=study.evaluated_full, width=20), full
+    )
     times = f"created {study.created_at}"
     if study.finished_at:
         times += f", finished {study.finished_at}"
@@ -63,7 +73,13 @@ def study_panel(study: StudyView) -> Panel:
         *(_health_lines(study.health) or [Text("all is well", style="green")]),
     ]
     group = Group(*parts)
-    return Panel(group, title=study_title(study), title_align="left", border_style=_colour(study), expand=False)
+    return Panel(
+        group,
+        title=study_title(study),
+        title_align="left",
+        border_style=_colour(study),
+        expand=False,
+    )
 
 
 def _colour(study: StudyView) -> str:
@@ -74,15 +90,27 @@ def _colour(study: StudyView) -> str:
 
 def _objectives_table(objectives: list[ObjectiveView]) -> Table:
     states = tuple(JobState)
-    table = plain_table("objective", "goal", numbers=("ratio", "median s", *states), gap=1)
+    table = plain_table(
+        "objective", "goal", numbers=("ratio", "median s", *states), gap=1
+    )
     for objective in objectives:
-        name = f"{objective.name} [{objective.unit}]" if objective.unit else objective.name
+        name = (
+            f"{objective.name} [{objective.unit}]" if objective.unit else objective.name
+        )
         goal = objective.direction[:3]
         if objective.same_run_as is not None:
             table.add_row(Text(f"{name} (run of {objective.same_run_as})"), goal)
             continue
-        ratio = f"cheap {objective.ratio:.3g}" if objective.cheap else f"{objective.ratio:.3g}"
-        median = "" if objective.median_duration_s is None else f"{objective.median_duration_s:.3g}"
+        ratio = (
+            f"cheap {objective.ratio:.3g}"
+            if objective.cheap
+            else f"{objective.ratio:.3g}"
+        )
+        median = (
+            ""
+            if objective.median_duration_s is None
+            else f"{objective.median_duration_s:.3g}"
+        )
         counts = [str(getattr(objective, state)) for state in states]
         table.add_row(Text(name), goal, ratio, median, *counts)
     return table
@@ -92,9 +120,13 @@ def _hypervolume_line(study: StudyView) -> Text:
     volume = study.hypervolume
     if volume is None:
         return Text("hypervolume: none yet")
-    point = ", ".join(f"{name} {value:.6g}" for name, value in volume.reference_point.items())
+    point = ", ".join(
+        f"{name} {value:.6g}" for name, value in volume.reference_point.items()
+    )
     about = "" if volume.exact else "about "
-    return Text(f"hypervolume: {about}{volume.value:.6g} at step {volume.step} (against {point})")
+    return Text(
+        f"hypervolume: {about}{volume.value:.6g} at step {volume.step} (against {point})"
+    )
 
 
 def _health_lines(health: list[HealthItem]) -> list[Text]:

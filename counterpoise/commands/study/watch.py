@@ -39,24 +39,36 @@ def add_to(study: typer.Typer) -> None:
 def watch(
     name: StudyName,
     until: Annotated[
-        Until | None, typer.Option(help="Exit with 0 as soon as the study is in this phase, or past it.")
+        Until | None,
+        typer.Option(
+            help="Exit with 0 as soon as the study is in this phase, or past it."
+        ),
     ] = None,
-    every_s: Annotated[float, typer.Option(min=0.1, max=3600, help="Seconds between two requests.")] = 1.0,
+    every_s: Annotated[
+        float, typer.Option(min=0.1, max=3600, help="Seconds between two requests.")
+    ] = 1.0,
     url: Url = DEFAULT_URL,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Watch a study: phase, progress, workers, front, hypervolume and when it may be finished. Ctrl-C ends it.
+    """Watch a study: phase, progress, workers, front, hypervolume and when it may be
+    finished. Ctrl-C ends it.
 
-    Where the output is not a terminal, or with --json, it prints a line whenever something has changed.
+    Where the output is not a terminal, or with --json, it prints a line whenever
+    something has changed.
 
-    Example: [bold]counterpoise study watch wing --until finished && counterpoise study front wing[/bold]
+    Example: [bold]counterpoise study watch wing --until finished && counterpoise study
+    front wing[/bold]
     """
     try:
         with connected(url, token) as client, _display(as_json) as show:
             for snapshot in poll(client, name, every_s):
                 show(snapshot)
-                if until is not None and snapshot.error is None and has_reached(snapshot.study.phase, until):
+                if (
+                    until is not None
+                    and snapshot.error is None
+                    and has_reached(snapshot.study.phase, until)
+                ):
                     return
     except KeyboardInterrupt:
         raise typer.Exit(0 if until is None else INTERRUPTED) from None
@@ -67,7 +79,10 @@ def has_reached(phase: str, until: Until) -> bool:
 
 
 def poll(client: Client, name: str, every_s: float) -> Iterator[Snapshot]:
-    """Snapshots at this interval. After the first one, an unavailable server is waited for."""
+    """Snapshots at this interval.
+
+    After the first one, an unavailable server is waited for.
+    """
     study = client.study(name)
     workers = list(client.workers())
     workers_at = time.monotonic()
@@ -100,7 +115,11 @@ def _display(as_json: bool) -> Iterator[Show]:
             return
         last_state = snapshot.state
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        text = json.dumps(_json(snapshot, now), ensure_ascii=False) if as_json else f"{now} {line(snapshot)}"
+        text = (
+            json.dumps(_json(snapshot, now), ensure_ascii=False)
+            if as_json
+            else f"{now} {line(snapshot)}"
+        )
         typer.echo(text)
 
     yield print_change

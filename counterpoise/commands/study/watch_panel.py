@@ -32,10 +32,18 @@ def panel(snapshot: Snapshot) -> Panel:
     facts.add_row("finished in", Text(format_eta(snapshot.eta)))
     parts: list[RenderableType] = [_progress(snapshot), "", facts]
     if snapshot.error is not None:
-        parts.append(Text(f"! no response, trying again: {snapshot.error}", style="bold red"))
+        parts.append(
+            Text(f"! no response, trying again: {snapshot.error}", style="bold red")
+        )
     parts += [Text(f"! {item.detail}", style="yellow") for item in study.health]
     group = Group(*parts)
-    return Panel(group, title=study_title(study), title_align="left", border_style=_colour(snapshot), expand=False)
+    return Panel(
+        group,
+        title=study_title(study),
+        title_align="left",
+        border_style=_colour(snapshot),
+        expand=False,
+    )
 
 
 def _colour(snapshot: Snapshot) -> str:
@@ -48,9 +56,19 @@ def _colour(snapshot: Snapshot) -> str:
 
 def _progress(snapshot: Snapshot) -> Table:
     study = snapshot.study
-    table = plain_table("", "", numbers=("done", "running", "waiting", "failed", "workers"), gap=1)
-    full = {JobState.DONE: study.evaluated_full, JobState.LEASED: study.planned_full - study.evaluated_full}
-    table.add_row("full samples", bar(full, study.budget), str(study.evaluated_full), f"of {study.budget}")
+    table = plain_table(
+        "", "", numbers=("done", "running", "waiting", "failed", "workers"), gap=1
+    )
+    full = {
+        JobState.DONE: study.evaluated_full,
+        JobState.LEASED: study.planned_full - study.evaluated_full,
+    }
+    table.add_row(
+        "full samples",
+        bar(full, study.budget),
+        str(study.evaluated_full),
+        f"of {study.budget}",
+    )
     for objective in study.objectives:
         if objective.same_run_as is not None:
             run = Text(f"with {objective.same_run_as}", style="dim")
@@ -61,20 +79,37 @@ def _progress(snapshot: Snapshot) -> Table:
     return table
 
 
-def _objective_row(objective: ObjectiveView, workers: list[WorkerView]) -> list[RenderableType]:
+def _objective_row(
+    objective: ObjectiveView, workers: list[WorkerView]
+) -> list[RenderableType]:
     counts = {state: int(getattr(objective, state)) for state in COLOURS}
     able = sum(1 for worker in workers if matches(worker.objectives, objective.name))
-    numbers = (objective.done, objective.leased, objective.ready, objective.failed, able)
-    return [Text(objective.name), bar(counts, sum(counts.values())), *(str(number) for number in numbers)]
+    numbers = (
+        objective.done,
+        objective.leased,
+        objective.ready,
+        objective.failed,
+        able,
+    )
+    return [
+        Text(objective.name),
+        bar(counts, sum(counts.values())),
+        *(str(number) for number in numbers),
+    ]
 
 
 def bar(counts: dict[JobState, int], total: int, width: int = BAR_WIDTH) -> Text:
-    """Parts in the order of COLOURS. Each that is not zero has at least one cell; together at most all."""
+    """Parts in the order of COLOURS.
+
+    Each that is not zero has at least one cell; together at most all.
+    """
     text = Text()
     left = width
     for state, colour in COLOURS.items():
         number = counts.get(state, 0)
-        cells = min(left, max(1, int(number * width / total))) if number and total else 0
+        cells = (
+            min(left, max(1, int(number * width / total))) if number and total else 0
+        )
         text.append("━" * cells, style=colour)
         left -= cells
     return text.append("╌" * left, style="bright_black")

@@ -1,4 +1,6 @@
-"""The evaluators of a worker: functions or a command for each objective, on this machine or on a cluster."""
+"""The evaluators of a worker: functions or a command for each objective, on this
+machine or on a cluster.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -15,9 +17,16 @@ if TYPE_CHECKING:
 
 
 def make_evaluators(
-    objectives: Sequence[str], command: Sequence[str], work_dir: Path, keep: "Keep", cluster: str | None
+    objectives: Sequence[str],
+    command: Sequence[str],
+    work_dir: Path,
+    keep: "Keep",
+    cluster: str | None,
 ) -> Mapping[str, "CheckedEvaluator"]:
-    """By objective. Ends the program, with the reason, if one of them cannot evaluate anything."""
+    """By objective.
+
+    Ends the program, with the reason, if one of them cannot evaluate anything.
+    """
     from counterpoise.worker.evaluators.command_evaluator import CommandUnusable
     from counterpoise.worker.evaluators.executor_evaluator import ClusterUnusable
     from counterpoise.worker.evaluators.function_reference import FunctionUnusable
@@ -25,8 +34,14 @@ def make_evaluators(
     evaluators: dict[str, CheckedEvaluator] = {}
     try:
         executor = _connect(cluster) if cluster else None
-        for names, make_evaluator in _local_evaluators(objectives, command, work_dir, keep):
-            evaluator = make_evaluator() if executor is None else _remote_evaluator(executor, make_evaluator)
+        for names, make_evaluator in _local_evaluators(
+            objectives, command, work_dir, keep
+        ):
+            evaluator = (
+                make_evaluator()
+                if executor is None
+                else _remote_evaluator(executor, make_evaluator)
+            )
             evaluators |= dict.fromkeys(names, evaluator)
             evaluator.check()
     except (FunctionUnusable, CommandUnusable, ClusterUnusable) as error:
@@ -40,21 +55,36 @@ def _local_evaluators(
     objectives: Sequence[str], command: Sequence[str], work_dir: Path, keep: "Keep"
 ) -> Iterator[tuple[list[str], "MakeEvaluator"]]:
     """Names of objectives, and how to make the evaluator that they share."""
-    from counterpoise.worker.evaluators.command_evaluator import CommandEvaluator, resolve
+    from counterpoise.worker.evaluators.command_evaluator import (
+        CommandEvaluator,
+        resolve,
+    )
     from counterpoise.worker.evaluators.function_evaluator import FunctionEvaluator
     from counterpoise.worker.evaluators.function_reference import FunctionReference
 
     functions, others = _split(objectives)
     if others and not command:
         name = others[0]
-        fail(f"--objective {name}: write {name}=package.module:function, or a command after --", WRONG_USAGE)
+        fail(
+            f"--objective {name}: write {name}=package.module:function, or a command after --",
+            WRONG_USAGE,
+        )
     if command and not others:
-        fail(f"no objective is left for the command {command[0]!r}; add --objective NAME", WRONG_USAGE)
+        fail(
+            f"no objective is left for the command {command[0]!r}; add --objective NAME",
+            WRONG_USAGE,
+        )
     if functions:
-        references = {name: FunctionReference.parse(function) for name, function in functions.items()}
+        references = {
+            name: FunctionReference.parse(function)
+            for name, function in functions.items()
+        }
         yield list(functions), partial(FunctionEvaluator, references, folder=Path.cwd())
     if others:
-        yield others, partial(CommandEvaluator, resolve(command), work_dir.absolute(), keep)
+        yield (
+            others,
+            partial(CommandEvaluator, resolve(command), work_dir.absolute(), keep),
+        )
 
 
 def _split(objectives: Sequence[str]) -> tuple[dict[str, str], list[str]]:
@@ -64,9 +94,15 @@ def _split(objectives: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     for objective in objectives:
         name, equals, function = objective.partition("=")
         if not name or (equals and not function):
-            fail(f"--objective {objective!r} is neither NAME=package.module:function nor NAME", WRONG_USAGE)
+            fail(
+                f"--objective {objective!r} is neither NAME=package.module:function nor NAME",
+                WRONG_USAGE,
+            )
         if name in functions or name in others:
-            fail("an objective is named twice; each has one function, or the command", WRONG_USAGE)
+            fail(
+                "an objective is named twice; each has one function, or the command",
+                WRONG_USAGE,
+            )
         if equals:
             functions[name] = function
         else:
@@ -83,7 +119,9 @@ def _connect(cluster: str) -> Executor:
     return DaskExecutor(cluster)
 
 
-def _remote_evaluator(executor: Executor, make_evaluator: Callable[[], "CheckedEvaluator"]) -> "CheckedEvaluator":
+def _remote_evaluator(
+    executor: Executor, make_evaluator: Callable[[], "CheckedEvaluator"]
+) -> "CheckedEvaluator":
     from counterpoise.worker.evaluators.dask_executor import is_wanted
     from counterpoise.worker.evaluators.executor_evaluator import ExecutorEvaluator
 

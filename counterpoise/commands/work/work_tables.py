@@ -9,7 +9,9 @@ from counterpoise.wire.views import AttemptStory, JobStory, WorkerView
 
 
 def workers_table(workers: list[WorkerView]) -> Table:
-    table = plain_table("worker", "state", "last seen", "takes", numbers=("jobs", "done", "busy"), gap=1)
+    table = plain_table(
+        "worker", "state", "last seen", "takes", numbers=("jobs", "done", "busy"), gap=1
+    )
     table.columns[2].no_wrap = True
     table.add_column("failures")
     for worker in workers:
@@ -39,18 +41,26 @@ def job_story(job: JobStory) -> Group:
     title = f"job {job.job}: {job.objective}{also} of sample {job.sample}, {step}, study {job.study}"
     point = ", ".join(f"{name} = {value:.6g}" for name, value in job.x.items())
     state = job.state if job.value is None else f"{job.state}, value {job.value:.6g}"
-    parts: list[RenderableType] = [Text(title, style="bold"), Text(f"at {point}", style="dim"), Text(state)]
+    parts: list[RenderableType] = [
+        Text(title, style="bold"),
+        Text(f"at {point}", style="dim"),
+        Text(state),
+    ]
     parts += [Text(f"- {reason}") for reason in job.why]
     if job.attempts:
         parts += ["", _attempts_table(job.attempts)]
     for attempt in job.attempts:
         if attempt.message:
-            parts.append(Text(f"\nmessage of attempt {attempt.number}:\n{attempt.message}"))
+            parts.append(
+                Text(f"\nmessage of attempt {attempt.number}:\n{attempt.message}")
+            )
     return Group(*parts)
 
 
 def _attempts_table(attempts: list[AttemptStory]) -> Table:
-    table = plain_table("attempt", "worker", "leased", "ended", "outcome", numbers=("took s", "value"))
+    table = plain_table(
+        "attempt", "worker", "leased", "ended", "outcome", numbers=("took s", "value")
+    )
     for attempt in attempts:
         table.add_row(
             str(attempt.number),

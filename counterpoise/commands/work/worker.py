@@ -28,46 +28,81 @@ def worker(
     ],
     command: Annotated[
         list[str] | None,
-        typer.Argument(help="After --: a command, with {params}, {params_txt}, {results} or {x.NAME} in it."),
+        typer.Argument(
+            help="After --: a command, with {params}, {params_txt}, {results} or {x.NAME} in it."
+        ),
     ] = None,
-    study: Annotated[list[str] | None, typer.Option("--study", help="Work for this study; may be repeated.")] = None,
-    any_study: Annotated[bool, typer.Option("--any-study", help="Work for every study.")] = False,
-    slots: Annotated[int, typer.Option(min=1, max=1000, help="How many jobs run at once.")] = 1,
-    name: Annotated[str | None, typer.Option(help="A unique name [host, process, a random suffix]")] = None,
-    max_jobs: Annotated[int | None, typer.Option(min=1, help="End after this number of jobs.")] = None,
+    study: Annotated[
+        list[str] | None,
+        typer.Option("--study", help="Work for this study; may be repeated."),
+    ] = None,
+    any_study: Annotated[
+        bool, typer.Option("--any-study", help="Work for every study.")
+    ] = False,
+    slots: Annotated[
+        int, typer.Option(min=1, max=1000, help="How many jobs run at once.")
+    ] = 1,
+    name: Annotated[
+        str | None, typer.Option(help="A unique name [host, process, a random suffix]")
+    ] = None,
+    max_jobs: Annotated[
+        int | None, typer.Option(min=1, help="End after this number of jobs.")
+    ] = None,
     until_finished: Annotated[
-        bool, typer.Option("--until-finished", help="End when its studies are finished.")
+        bool,
+        typer.Option("--until-finished", help="End when its studies are finished."),
     ] = False,
     timeout_s: Annotated[
-        float | None, typer.Option(min=0.001, help="Time limit of an evaluation; the study's own limit applies, too.")
+        float | None,
+        typer.Option(
+            min=0.001,
+            help="Time limit of an evaluation; the study's own limit applies, too.",
+        ),
     ] = None,
-    grace_s: Annotated[float, typer.Option(min=0.0, help="How long evaluations may run on after SIGTERM.")] = 30.0,
+    grace_s: Annotated[
+        float,
+        typer.Option(min=0.0, help="How long evaluations may run on after SIGTERM."),
+    ] = 30.0,
     spool: Annotated[
-        Path | None, typer.Option(help="Folder for results that are not told yet [one per user and server]")
+        Path | None,
+        typer.Option(
+            help="Folder for results that are not told yet [one per user and server]"
+        ),
     ] = None,
-    work_dir: Annotated[Path, typer.Option(help="Where each job of a command has a folder of its own.")] = Path(
-        "counterpoise-work"
-    ),
-    keep: Annotated[Keep, typer.Option(help="Which of these folders to keep.")] = Keep.FAILED,
+    work_dir: Annotated[
+        Path, typer.Option(help="Where each job of a command has a folder of its own.")
+    ] = Path("counterpoise-work"),
+    keep: Annotated[
+        Keep, typer.Option(help="Which of these folders to keep.")
+    ] = Keep.FAILED,
     executor: Annotated[
-        str | None, typer.Option(help="Evaluate on a Dask cluster: dask://HOST:PORT of its scheduler.")
+        str | None,
+        typer.Option(
+            help="Evaluate on a Dask cluster: dask://HOST:PORT of its scheduler."
+        ),
     ] = None,
     url: Url = DEFAULT_URL,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask for jobs, evaluate them with Python functions of this folder or with a command, and tell the results.
+    """Ask for jobs, evaluate them with Python functions of this folder or with a
+    command, and tell the results.
 
-    A function takes `x`, a dict of the variables, and returns a number, or a dict of numbers by objective; a command
-    reads and writes files (docs/workers.md). SIGTERM or Ctrl-C once: finish what runs, for at most --grace-s; twice:
-    end at once. No result is lost.
+    A function takes `x`, a dict of the variables, and returns a number, or a dict of
+    numbers by objective; a command reads and writes files (docs/workers.md). SIGTERM or
+    Ctrl-C once: finish what runs, for at most --grace-s; twice: end at once. No result
+    is lost.
 
-    Example: [bold]counterpoise worker --study wing --objective mass=simulations.wing:mass --slots 4[/bold]
+    Example: [bold]counterpoise worker --study wing --objective
+    mass=simulations.wing:mass --slots 4[/bold]
 
-    Example: [bold]counterpoise worker --study car --objective crash -- ./run_crash {params} {results}[/bold]
+    Example: [bold]counterpoise worker --study car --objective crash -- ./run_crash
+    {params} {results}[/bold]
     """
     if any_study == bool(study):
-        fail("choose the studies to work for: --study NAME, or --any-study", WRONG_USAGE)
+        fail(
+            "choose the studies to work for: --study NAME, or --any-study", WRONG_USAGE
+        )
     from counterpoise.client import Client
     from counterpoise.wire.work import ALL
     from counterpoise.worker.config import WorkerConfig

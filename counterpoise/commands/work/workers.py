@@ -6,11 +6,19 @@ import typer
 
 from counterpoise.client.failed_requests import DEFAULT_URL
 from counterpoise.commands.options import AsJson, Token, Url
-from counterpoise.commands.output import connected, count, print_items, print_json, terminal
+from counterpoise.commands.output import (
+    connected,
+    count,
+    print_items,
+    print_json,
+    terminal,
+)
 from counterpoise.commands.work.work_tables import workers_table
 from counterpoise.wire.views import WorkerView
 
-workers = typer.Typer(rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]})
+workers = typer.Typer(
+    rich_markup_mode="rich", context_settings={"help_option_names": ["-h", "--help"]}
+)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -21,8 +29,15 @@ WorkerName = Annotated[str, typer.Argument(metavar="WORKER", help="The worker's 
 
 
 @workers.callback(invoke_without_command=True)
-def list_(context: typer.Context, url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) -> None:
-    """List the workers: last seen, studies and objectives, jobs and results. `drain` and `undrain` change one.
+def list_(
+    context: typer.Context,
+    url: Url = DEFAULT_URL,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the workers: last seen, studies and objectives, jobs and results.
+
+    `drain` and `undrain` change one.
 
     Example: [bold]counterpoise workers --json[/bold]
     """
@@ -39,7 +54,12 @@ def list_(context: typer.Context, url: Url = DEFAULT_URL, token: Token = None, a
 
 
 @workers.command()
-def drain(name: WorkerName, url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) -> None:
+def drain(
+    name: WorkerName,
+    url: Url = DEFAULT_URL,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
     """Give a worker no more jobs; it keeps those that it holds.
 
     Example: [bold]counterpoise workers drain node7[/bold]
@@ -49,7 +69,12 @@ def drain(name: WorkerName, url: Url = DEFAULT_URL, token: Token = None, as_json
 
 
 @workers.command()
-def undrain(name: WorkerName, url: Url = DEFAULT_URL, token: Token = None, as_json: AsJson = False) -> None:
+def undrain(
+    name: WorkerName,
+    url: Url = DEFAULT_URL,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
     """Give a worker jobs again.
 
     Example: [bold]counterpoise workers undrain node7[/bold]
@@ -63,5 +88,9 @@ def _print_worker(worker: WorkerView, as_json: bool) -> None:
         print_json(worker.model_dump())
         return
     jobs = count(len(worker.jobs), "job") if worker.jobs else "no job"
-    state = "is drained: it gets no more jobs" if worker.drained else "gets jobs when it asks"
+    state = (
+        "is drained: it gets no more jobs"
+        if worker.drained
+        else "gets jobs when it asks"
+    )
     terminal().print(f"worker {worker.worker} {state}; it holds {jobs}", markup=False)

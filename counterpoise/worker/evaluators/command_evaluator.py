@@ -1,4 +1,6 @@
-"""Objectives that are commands: each job has a folder and a supervised process of its own."""
+"""Objectives that are commands: each job has a folder and a supervised process of its
+own.
+"""
 
 import json
 import os
@@ -19,11 +21,25 @@ from counterpoise.child_processes import END, KILL, supervise
 from counterpoise.wire.codes import FailureKind
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.work import Failure, Job, ReportedFailure
-from counterpoise.worker.evaluators.evaluator import Evaluation, EvaluationResult, failed, result_of
-from counterpoise.worker.evaluators.job_folder import FILES, STDERR, STDOUT, JobFolder, ResultsUnreadable
+from counterpoise.worker.evaluators.evaluator import (
+    Evaluation,
+    EvaluationResult,
+    failed,
+    result_of,
+)
+from counterpoise.worker.evaluators.job_folder import (
+    FILES,
+    STDERR,
+    STDOUT,
+    JobFolder,
+    ResultsUnreadable,
+)
 
 # EX_DATAERR and EX_TEMPFAIL of sysexits.h
-EXIT_CODES: dict[int, ReportedFailure] = {65: FailureKind.INFEASIBLE, 75: FailureKind.INFRASTRUCTURE}
+EXIT_CODES: dict[int, ReportedFailure] = {
+    65: FailureKind.INFEASIBLE,
+    75: FailureKind.INFRASTRUCTURE,
+}
 GRACE_S = 5.0
 
 
@@ -40,7 +56,9 @@ class CommandUnusable(Exception):
 
 
 class CommandEvaluator:
-    def __init__(self, command: Sequence[str], work_dir: Path, keep: Keep = Keep.FAILED) -> None:
+    def __init__(
+        self, command: Sequence[str], work_dir: Path, keep: Keep = Keep.FAILED
+    ) -> None:
         self._command = list(command)
         self._work_dir = work_dir.absolute()
         self._keep = keep
@@ -48,10 +66,18 @@ class CommandEvaluator:
 
     def check(self) -> None:
         program, *arguments = self._command
-        if "/" in program and Path(program).is_file() and not os.access(program, os.X_OK):
-            raise CommandUnusable(f"{program} is not executable; run: chmod +x {program}")
+        if (
+            "/" in program
+            and Path(program).is_file()
+            and not os.access(program, os.X_OK)
+        ):
+            raise CommandUnusable(
+                f"{program} is not executable; run: chmod +x {program}"
+            )
         if shutil.which(program) is None:
-            raise CommandUnusable(f"there is no command {program!r}; give its path, or a name that is in PATH")
+            raise CommandUnusable(
+                f"there is no command {program!r}; give its path, or a name that is in PATH"
+            )
         for name in re.findall(r"\{([a-z_]+)\}", " ".join(arguments)):
             hint = did_you_mean(name, FILES)
             if name not in FILES and hint:
@@ -60,7 +86,9 @@ class CommandEvaluator:
             self._work_dir.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=self._work_dir).close()
         except OSError as error:
-            raise CommandUnusable(f"cannot write into {self._work_dir}: {error.strerror}; choose --work-dir") from error
+            raise CommandUnusable(
+                f"cannot write into {self._work_dir}: {error.strerror}; choose --work-dir"
+            ) from error
 
     def start(self, slot: int, job: Job) -> Evaluation:
         try:
@@ -80,7 +108,9 @@ class CommandEvaluator:
             folder.remove()
             return _not_started(f"the command cannot be started: {error}")
         reads_stdout = not any("{results}" in part for part in self._command)
-        evaluation = CommandEvaluation(process, folder, self._keep, reads_stdout=reads_stdout)
+        evaluation = CommandEvaluation(
+            process, folder, self._keep, reads_stdout=reads_stdout
+        )
         self._evaluations[slot] = evaluation
         return evaluation
 
@@ -94,7 +124,9 @@ class CommandEvaluator:
 def resolve(command: Sequence[str]) -> list[str]:
     """The command for use in other folders: names of files of this one become absolute."""
     program, *arguments = command
-    resolved = [str(Path(part).absolute()) if _is_file(part) else part for part in arguments]
+    resolved = [
+        str(Path(part).absolute()) if _is_file(part) else part for part in arguments
+    ]
     return [str(Path(program).absolute()) if "/" in program else program, *resolved]
 
 
@@ -109,7 +141,12 @@ class CommandEvaluation:
     """A running command."""
 
     def __init__(
-        self, process: "subprocess.Popen[bytes]", folder: JobFolder, keep: Keep, *, reads_stdout: bool
+        self,
+        process: "subprocess.Popen[bytes]",
+        folder: JobFolder,
+        keep: Keep,
+        *,
+        reads_stdout: bool,
     ) -> None:
         self._process = process
         self._folder = folder
@@ -117,7 +154,9 @@ class CommandEvaluation:
         self._reads_stdout = reads_stdout
         self._cancel_reason = ""
         self._result: EvaluationResult | None = None
-        self._lock = threading.Lock()  # wait and cancel are called from different threads
+        self._lock = (
+            threading.Lock()
+        )  # wait and cancel are called from different threads
 
     def wait(self, timeout_s: float | None) -> EvaluationResult | None:
         if self._result is None and self._is_over(timeout_s):
@@ -131,7 +170,10 @@ class CommandEvaluation:
             if self._result is None:
                 self._cancel_reason = self._cancel_reason or reason
                 with suppress(BrokenPipeError):  # it has just ended
-                    os.write(cast(IO[bytes], self._process.stdin).fileno(), KILL if at_once else END)
+                    os.write(
+                        cast(IO[bytes], self._process.stdin).fileno(),
+                        KILL if at_once else END,
+                    )
 
     def _is_over(self, timeout_s: float | None) -> bool:
         poll = select.poll()
@@ -142,14 +184,24 @@ class CommandEvaluation:
         """The result, from the supervisor's report and the results of the command."""
         if "code" not in report:
             reason = report.get("cannot_start", "its supervisor was killed")
-            return failed(FailureKind.INFRASTRUCTURE, f"the command cannot be run: {reason}")
+            return failed(
+                FailureKind.INFRASTRUCTURE, f"the command cannot be run: {reason}"
+            )
         code, duration_s = report["code"], report["duration_s"]
         if report["ended"]:
             message = f"ended before it was finished: {self._cancel_reason}"
             return failed(FailureKind.ERROR, message, duration_s=duration_s)
         if code != 0:
-            how = f"ended with exit code {code}" if code > 0 else f"died of signal {-code}"
-            return failed(EXIT_CODES.get(code, FailureKind.ERROR), f"the command {how}", duration_s=duration_s)
+            how = (
+                f"ended with exit code {code}"
+                if code > 0
+                else f"died of signal {-code}"
+            )
+            return failed(
+                EXIT_CODES.get(code, FailureKind.ERROR),
+                f"the command {how}",
+                duration_s=duration_s,
+            )
         try:
             results = self._folder.results(from_stdout=self._reads_stdout)
         except ResultsUnreadable as error:
@@ -157,7 +209,10 @@ class CommandEvaluation:
         return result_of(results, self._folder.job, duration_s=duration_s)
 
     def _tidied(self, result: EvaluationResult) -> EvaluationResult:
-        """With the end of the logs, if it failed. Removes the folder if it is not to be kept."""
+        """With the end of the logs, if it failed.
+
+        Removes the folder if it is not to be kept.
+        """
         failure = result.failure
         message = failure.message + self._folder.logs() if failure else ""
         if self._keep is Keep.ALWAYS or (self._keep is Keep.FAILED and failure):

@@ -1,4 +1,7 @@
-"""A Dask cluster as an executor. While its scheduler is unavailable, submitted work waits."""
+"""A Dask cluster as an executor.
+
+While its scheduler is unavailable, submitted work waits.
+"""
 
 import threading
 from collections.abc import Callable
@@ -21,7 +24,9 @@ class SchedulerLost(Exception):
 
 
 def is_wanted() -> bool:
-    """Inside a task: false once its future is cancelled, the submitting process gone or the Dask worker closing."""
+    """Inside a task: false once its future is cancelled, the submitting process gone or
+    the Dask worker closing.
+    """
     worker = get_worker()
     task = worker.state.tasks.get(worker.get_current_task())
     is_closing = worker.status.name in ("closing", "closed")
@@ -35,14 +40,18 @@ class DaskExecutor(Executor):
         self._waiting: list[tuple[Future[Any], Callable[[], Any]]] = []
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._reconnector = threading.Thread(target=self._stay_connected, name="dask reconnector", daemon=True)
+        self._reconnector = threading.Thread(
+            target=self._stay_connected, name="dask reconnector", daemon=True
+        )
         self._reconnector.start()
 
     def _connect(self) -> Client:
         try:
             return Client(self._address, timeout=CONNECT_S, set_as_default=False)  # type: ignore[no-untyped-call]
         except (OSError, ValueError) as error:
-            raise ClusterUnusable(f"cannot connect to a Dask scheduler at {self._address}: {error}") from error
+            raise ClusterUnusable(
+                f"cannot connect to a Dask scheduler at {self._address}: {error}"
+            ) from error
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> "Future[T]":
         future: Future[T] = Future()
@@ -77,12 +86,16 @@ class DaskExecutor(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
         self._closing.set()
-        self._reconnector.join(2 * POLL_S)  # it may wait for a scheduler that is unavailable
+        self._reconnector.join(
+            2 * POLL_S
+        )  # it may wait for a scheduler that is unavailable
         self._client.close()  # type: ignore[no-untyped-call]  # the scheduler forgets our tasks, which end then
 
 
 def _link(inner: "Future[T]", outer: "Future[T]") -> None:
-    """Cancel the inner future with the outer one, and copy the inner one's result to the outer one."""
+    """Cancel the inner future with the outer one, and copy the inner one's result to
+    the outer one.
+    """
     inner.add_done_callback(lambda _: _copy(inner, outer))
     outer.add_done_callback(lambda _: inner.cancel() if outer.cancelled() else None)
 
@@ -91,7 +104,11 @@ def _copy(inner: "Future[T]", outer: "Future[T]") -> None:
     if not outer.set_running_or_notify_cancel():
         return
     if inner.cancelled():
-        outer.set_exception(SchedulerLost("the Dask scheduler was restarted, or its tasks were cancelled there"))
+        outer.set_exception(
+            SchedulerLost(
+                "the Dask scheduler was restarted, or its tasks were cancelled there"
+            )
+        )
     elif (error := inner.exception()) is not None:
         outer.set_exception(error)
     else:

@@ -1,4 +1,6 @@
-"""An evaluation process, seen from the worker: messages to it and from it, its printed output, its end."""
+"""An evaluation process, seen from the worker: messages to it and from it, its printed
+output, its end.
+"""
 
 import contextlib
 import json
@@ -20,7 +22,10 @@ CHUNK = 1 << 16
 
 
 class EvaluationProcess:
-    """The leader of a process group of its own. Messages are lines of JSON; the first one is what to load."""
+    """The leader of a process group of its own.
+
+    Messages are lines of JSON; the first one is what to load.
+    """
 
     def __init__(self, first_message: str, guardian: Guardian) -> None:
         self._guardian = guardian
@@ -45,15 +50,21 @@ class EvaluationProcess:
         self._unread = b""
         self._output = b""
         self._ended = False
-        guardian.watch(self._process.pid)  # before the first message: until then the process ends with its input
+        guardian.watch(
+            self._process.pid
+        )  # before the first message: until then the process ends with its input
         self.send(first_message)
 
     def send(self, message: str) -> None:
-        with contextlib.suppress(BrokenPipeError):  # it has ended, as the next `receive` reports
+        with contextlib.suppress(
+            BrokenPipeError
+        ):  # it has ended, as the next `receive` reports
             os.write(self._in, message.encode() + b"\n")
 
     def receive(self, timeout_s: float | None) -> dict[str, Any] | None:
-        """The next message, or {"ended": how} once the process has ended; None if there is none yet."""
+        """The next message, or {"ended": how} once the process has ended; None if there
+        is none yet.
+        """
         if b"\n" not in self._unread:  # one read may return two messages
             self._read_pipes(POLL_S if timeout_s is None else min(POLL_S, timeout_s))
         line, newline, rest = self._unread.partition(b"\n")

@@ -31,7 +31,10 @@ class Evaluation(Protocol):
         """The result; None if there is none after so long. Called from one thread."""
 
     def cancel(self, reason: str) -> None:
-        """End it: a wait, present or following, returns quickly. From any thread, any number of times."""
+        """End it: a wait, present or following, returns quickly.
+
+        From any thread, any number of times.
+        """
 
 
 class Evaluator(Protocol):
@@ -48,9 +51,17 @@ class CheckedEvaluator(Evaluator, Protocol):
 
 
 def result_of(
-    returned: Any, job: Job, *, duration_s: float = 0.0, metadata: dict[str, Any] | None = None, printed: str = ""
+    returned: Any,
+    job: Job,
+    *,
+    duration_s: float = 0.0,
+    metadata: dict[str, Any] | None = None,
+    printed: str = "",
 ) -> EvaluationResult:
-    """The result of a job from a returned number, or numbers by name. Names of other objectives are ignored."""
+    """The result of a job from a returned number, or numbers by name.
+
+    Names of other objectives are ignored.
+    """
 
     def error(message: str) -> EvaluationResult:
         return failed(FailureKind.ERROR, message, printed, duration_s=duration_s)
@@ -66,7 +77,11 @@ def result_of(
     value = values[job.objective]
     if not _is_storable(value):
         return error(f"{job.objective!r} is {value!r}; {LIMITS}")
-    also = {name: values[name] for name in job.also if _is_storable(values.get(name, math.nan))}
+    also = {
+        name: values[name]
+        for name in job.also
+        if _is_storable(values.get(name, math.nan))
+    }
     return EvaluationResult(value, also, duration_s=duration_s, metadata=metadata)
 
 
@@ -82,7 +97,9 @@ def failed(
     duration_s: float = 0.0,
     metadata: dict[str, Any] | None = None,
 ) -> EvaluationResult:
-    """A failure. Its message ends with the end of the printed output, its summary is the last line before that."""
+    """A failure. Its message ends with the end of the printed output, its summary is
+    the last line before that.
+    """
     text = message[-MESSAGE_TAIL:]
     lines = text.strip().splitlines()
     if printed.strip():

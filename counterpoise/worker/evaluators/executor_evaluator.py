@@ -6,7 +6,12 @@ from concurrent.futures import Executor, Future
 
 from counterpoise.wire.codes import FailureKind
 from counterpoise.wire.work import Job
-from counterpoise.worker.evaluators.evaluator import CheckedEvaluator, Evaluation, EvaluationResult, failed
+from counterpoise.worker.evaluators.evaluator import (
+    CheckedEvaluator,
+    Evaluation,
+    EvaluationResult,
+    failed,
+)
 
 POLL_S = 0.5
 MakeEvaluator = Callable[[], CheckedEvaluator]
@@ -28,7 +33,9 @@ def check_remotely(make_evaluator: MakeEvaluator) -> str | None:
     return None
 
 
-def evaluate_remotely(make_evaluator: MakeEvaluator, is_wanted: Callable[[], bool], job: Job) -> EvaluationResult:
+def evaluate_remotely(
+    make_evaluator: MakeEvaluator, is_wanted: Callable[[], bool], job: Job
+) -> EvaluationResult:
     """Runs in the executor; ends the evaluation when its result is no longer wanted."""
     evaluator = make_evaluator()
     try:
@@ -44,7 +51,12 @@ def evaluate_remotely(make_evaluator: MakeEvaluator, is_wanted: Callable[[], boo
 class ExecutorEvaluator:
     """`make_evaluator` and `is_wanted` are called in the executor."""
 
-    def __init__(self, executor: Executor, make_evaluator: MakeEvaluator, is_wanted: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        make_evaluator: MakeEvaluator,
+        is_wanted: Callable[[], bool],
+    ) -> None:
         self._executor = executor
         self._make_evaluator = make_evaluator
         self._is_wanted = is_wanted
@@ -59,7 +71,9 @@ class ExecutorEvaluator:
             raise ClusterUnusable(f"the cluster cannot evaluate this: {fault}")
 
     def start(self, slot: int, job: Job) -> Evaluation:  # noqa: ARG002  the executor has slots of its own
-        future = self._executor.submit(evaluate_remotely, self._make_evaluator, self._is_wanted, job)
+        future = self._executor.submit(
+            evaluate_remotely, self._make_evaluator, self._is_wanted, job
+        )
         return _ExecutorEvaluation(future)
 
     def close(self) -> None:
@@ -77,10 +91,16 @@ class _ExecutorEvaluation:
         if not self._over.wait(timeout_s):
             return None
         if not self._future.done() or self._future.cancelled():
-            return failed(FailureKind.ERROR, self._cancel_reason or "the executor cancelled it")
+            return failed(
+                FailureKind.ERROR, self._cancel_reason or "the executor cancelled it"
+            )
         error = self._future.exception()
-        if error is not None:  # errors of the simulation are results: this one is of the executor
-            return failed(FailureKind.INFRASTRUCTURE, f"{type(error).__name__}: {error}")
+        if (
+            error is not None
+        ):  # errors of the simulation are results: this one is of the executor
+            return failed(
+                FailureKind.INFRASTRUCTURE, f"{type(error).__name__}: {error}"
+            )
         return self._future.result()
 
     def cancel(self, reason: str) -> None:

@@ -1,4 +1,6 @@
-"""Objectives that are Python functions: each slot has a process, so that a crash or hang does not reach the worker."""
+"""Objectives that are Python functions: each slot has a process, so that a crash or
+hang does not reach the worker.
+"""
 
 import json
 import sys
@@ -14,11 +16,16 @@ from counterpoise.wire.codes import FailureKind
 from counterpoise.wire.work import Job
 from counterpoise.worker.evaluators.evaluation_process import EvaluationProcess
 from counterpoise.worker.evaluators.evaluator import EvaluationResult, failed, result_of
-from counterpoise.worker.evaluators.function_reference import FunctionReference, FunctionUnusable
+from counterpoise.worker.evaluators.function_reference import (
+    FunctionReference,
+    FunctionUnusable,
+)
 
 
 class FunctionEvaluator:
-    def __init__(self, functions: Mapping[str, FunctionReference], folder: Path | None = None) -> None:
+    def __init__(
+        self, functions: Mapping[str, FunctionReference], folder: Path | None = None
+    ) -> None:
         """Modules are searched for in `folder` first, then in the path of this process."""
         path = [entry or str(Path.cwd()) for entry in sys.path]
         if folder is not None:
@@ -29,7 +36,9 @@ class FunctionEvaluator:
         self._processes: dict[int, EvaluationProcess] = {}  # by slot
 
     def check(self) -> None:
-        """Load every function once, in the process of the first slot; FunctionUnusable if one cannot be loaded."""
+        """Load every function once, in the process of the first slot; FunctionUnusable
+        if one cannot be loaded.
+        """
         process = self._start_process(0)
         while (message := process.receive(None)) is None:
             pass
@@ -91,7 +100,9 @@ class FunctionEvaluation:
         output = self._process.output
         duration_s = float(message.get("duration_s", time.monotonic() - self._began))
         if "returned" in message:
-            return result_of(message["returned"], self._job, duration_s=duration_s, printed=output)
+            return result_of(
+                message["returned"], self._job, duration_s=duration_s, printed=output
+            )
         if "raised" in message:
             kind: Any = FailureKind(message["raised"])
             return failed(kind, message["message"], output, duration_s=duration_s)
@@ -99,4 +110,9 @@ class FunctionEvaluation:
         if "load_error" in message:  # it could be loaded when the worker began
             detail = f"the function cannot be loaded: {message['load_error']}"
             return failed(FailureKind.INFRASTRUCTURE, detail, output)
-        return failed(FailureKind.ERROR, self._cancel_reason or message["ended"], output, duration_s=duration_s)
+        return failed(
+            FailureKind.ERROR,
+            self._cancel_reason or message["ended"],
+            output,
+            duration_s=duration_s,
+        )

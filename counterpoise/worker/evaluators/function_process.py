@@ -1,8 +1,10 @@
-"""Runs inside an evaluation process: loads the functions, then evaluates job after job. Imports nothing large.
+"""Runs inside an evaluation process: loads the functions, then evaluates job after job.
 
-Messages are lines of JSON, one pipe for each direction. The first message is what to load; the reply is `ready` or
-`load_error`. The others are jobs; the reply is `returned` or `raised`. Standard output and standard error belong to the
-simulation.
+Imports nothing large.
+
+Messages are lines of JSON, one pipe for each direction. The first message is what to
+load; the reply is `ready` or `load_error`. The others are jobs; the reply is `returned`
+or `raised`. Standard output and standard error belong to the simulation.
 """
 
 import faulthandler
@@ -43,10 +45,17 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # output before a crash is not lost
     functions: dict[str, Function] = {}
-    with os.fdopen(incoming, encoding="utf-8") as messages, os.fdopen(outgoing, "w", encoding="utf-8") as replies:
+    with (
+        os.fdopen(incoming, encoding="utf-8") as messages,
+        os.fdopen(outgoing, "w", encoding="utf-8") as replies,
+    ):
         for line in messages:
             message = json.loads(line)
-            reply = evaluate(functions[message["objective"]], message) if functions else load(message, functions)
+            reply = (
+                evaluate(functions[message["objective"]], message)
+                if functions
+                else load(message, functions)
+            )
             _flush_output()
             if is_copy():
                 os._exit(0)
@@ -76,7 +85,9 @@ def find_function(module: str, name: str, file: str | None) -> Function:
 
 
 def load_script(file: str) -> ModuleType:
-    """Under another name, so that the block below `if __name__ == "__main__":` does not run."""
+    """Under another name, so that the block below `if __name__ == "__main__":` does not
+    run.
+    """
     if MAIN not in sys.modules:
         loader = SourceFileLoader(MAIN, file)
         spec = spec_from_loader(MAIN, loader)
@@ -87,7 +98,9 @@ def load_script(file: str) -> ModuleType:
 
 
 def evaluate(function: Function, job: Message) -> Message:
-    arguments = {"job": _job(job)} if "job" in inspect.signature(function).parameters else {}
+    arguments = (
+        {"job": _job(job)} if "job" in inspect.signature(function).parameters else {}
+    )
     began = time.monotonic()
     try:
         reply: Message = {"returned": to_floats(function(job["x"], **arguments))}
@@ -103,7 +116,9 @@ def evaluate(function: Function, job: Message) -> Message:
 
 
 def is_copy() -> bool:
-    """Whether the function has made this process with os.fork, and returned in it: only the original replies."""
+    """Whether the function has made this process with os.fork, and returned in it: only
+    the original replies.
+    """
     return _process_id not in (0, os.getpid())
 
 

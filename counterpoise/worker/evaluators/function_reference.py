@@ -21,7 +21,9 @@ class FunctionReference:
     def parse(cls, text: str) -> "FunctionReference":
         module, colon, name = text.partition(":")
         if not (colon and module and name):
-            raise FunctionUnusable(f"{text!r} is not a function; write package.module:function")
+            raise FunctionUnusable(
+                f"{text!r} is not a function; write package.module:function"
+            )
         return cls(module, name)
 
     @classmethod
@@ -29,7 +31,9 @@ class FunctionReference:
         module, name = function.__module__, function.__qualname__
         if "<" in name:
             hint = "define it with `def` at the top of a module"
-            raise FunctionUnusable(f"an evaluation process cannot find {name} of {module}; {hint}")
+            raise FunctionUnusable(
+                f"an evaluation process cannot find {name} of {module}; {hint}"
+            )
         if module != "__main__":
             return cls(module, name)
         main = sys.modules["__main__"]
@@ -38,5 +42,7 @@ class FunctionReference:
         file = getattr(main, "__file__", None)
         if file is None:
             hint = "put it into a file"
-            raise FunctionUnusable(f"an evaluation process cannot find {name}, defined interactively; {hint}")
+            raise FunctionUnusable(
+                f"an evaluation process cannot find {name}, defined interactively; {hint}"
+            )
         return cls(module, name, str(Path(file).absolute()))

@@ -1,4 +1,6 @@
-"""The folder of a command's job: the point as files, and the results and logs that the command writes."""
+"""The folder of a command's job: the point as files, and the results and logs that the
+command writes.
+"""
 
 import json
 import os
@@ -11,7 +13,13 @@ from pathlib import Path
 
 from counterpoise.wire.work import Job
 
-PARAMS, PARAMS_TXT, RESULTS, STDOUT, STDERR = "params.json", "params.txt", "results", "stdout.txt", "stderr.txt"
+PARAMS, PARAMS_TXT, RESULTS, STDOUT, STDERR = (
+    "params.json",
+    "params.txt",
+    "results",
+    "stdout.txt",
+    "stderr.txt",
+)
 FILES = {"params": PARAMS, "params_txt": PARAMS_TXT, "results": RESULTS}
 _PLACEHOLDER = re.compile(r"\{(params|params_txt|results|x\.[A-Za-z0-9._-]+)\}")
 JOB_VARIABLES = ("study", "sample", "objective", "attempt", "seed")
@@ -53,24 +61,45 @@ class JobFolder:
         name = placeholder.removeprefix("x.")
         if name not in self.job.x:
             names = ", ".join(self.job.x)
-            raise LookupError(f"there is no variable {name!r} in study {self.job.study!r}, only {names}")
+            raise LookupError(
+                f"there is no variable {name!r} in study {self.job.study!r}, only {names}"
+            )
         return repr(self.job.x[name])
 
     def environment(self) -> dict[str, str]:
-        """The worker's, without its own settings, such as a token: simulations print their environment into logs."""
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERPOISE_")}
-        job = {f"COUNTERPOISE_{name.upper()}": str(getattr(self.job, name)) for name in JOB_VARIABLES}
+        """The worker's, without its own settings, such as a token: simulations print
+        their environment into logs.
+        """
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("COUNTERPOISE_")
+        }
+        job = {
+            f"COUNTERPOISE_{name.upper()}": str(getattr(self.job, name))
+            for name in JOB_VARIABLES
+        }
         return inherited | job
 
     def results(self, *, from_stdout: bool) -> object:
-        """A number or a mapping, from the results file or from the last line of standard output."""
-        source = "the last line of standard output" if from_stdout else "the results file"
+        """A number or a mapping, from the results file or from the last line of
+        standard output.
+        """
+        source = (
+            "the last line of standard output" if from_stdout else "the results file"
+        )
         try:
-            text = self._last_line() if from_stdout else _tail(self.path / RESULTS, _MOST_BYTES)
+            text = (
+                self._last_line()
+                if from_stdout
+                else _tail(self.path / RESULTS, _MOST_BYTES)
+            )
         except FileNotFoundError:
             raise ResultsUnreadable("the command wrote no results file") from None
         except OSError as error:
-            raise ResultsUnreadable(f"{source} cannot be read: {error.strerror}") from None
+            raise ResultsUnreadable(
+                f"{source} cannot be read: {error.strerror}"
+            ) from None
         try:
             return float(text)
         except ValueError:
@@ -78,7 +107,9 @@ class JobFolder:
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            raise ResultsUnreadable(f"{source} is neither a number nor JSON: {text.strip()[:200]!r}") from None
+            raise ResultsUnreadable(
+                f"{source} is neither a number nor JSON: {text.strip()[:200]!r}"
+            ) from None
 
     def _last_line(self) -> str:
         lines = _tail(self.path / STDOUT, _MOST_BYTES).split("\n")

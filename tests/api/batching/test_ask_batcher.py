@@ -86,7 +86,10 @@ def test_an_error_for_unserved_asks_does_not_lose_the_jobs_of_others(
 
     async def scenario() -> list[int]:
         batcher = AskBatcher(wing.database, 20.0)
-        tasks = [start_ask(batcher, ask_for(objective, 1.0)) for objective in ("mass", "none")]
+        tasks = [
+            start_ask(batcher, ask_for(objective, 1.0))
+            for objective in ("mass", "none")
+        ]
         batcher.start()  # both asks are pending: they are served together
         results = await asyncio.gather(*tasks)
         await batcher.stop()
@@ -95,7 +98,9 @@ def test_an_error_for_unserved_asks_does_not_lose_the_jobs_of_others(
     assert run(scenario) == [1, 0]
 
 
-def test_looking_for_jobs_does_not_block_writes(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_looking_for_jobs_does_not_block_writes(
+    wing: Wing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The query may have to wait for a connection."""
     look = Blocked(lambda *_: False)
     monkeypatch.setattr(f"{MODULE}.any_jobs_for", look)
@@ -112,7 +117,9 @@ def test_looking_for_jobs_does_not_block_writes(wing: Wing, monkeypatch: pytest.
     run(scenario)
 
 
-def test_new_asks_are_served_while_a_query_for_waiting_ones_runs(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_asks_are_served_while_a_query_for_waiting_ones_runs(
+    wing: Wing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     look = Blocked(lambda *_: False)
     monkeypatch.setattr(f"{MODULE}.any_jobs_for", look)
 
@@ -120,7 +127,9 @@ def test_new_asks_are_served_while_a_query_for_waiting_ones_runs(wing: Wing, mon
         async with started_batcher(wing.database) as batcher:
             waiting = start_ask(batcher, ask_for("none", 60.0))
             await look.called()
-            result = await asyncio.wait_for(start_ask(batcher, ask_for("mass", 10.0)), 10)
+            result = await asyncio.wait_for(
+                start_ask(batcher, ask_for("mass", 10.0)), 10
+            )
             look.release()
         await waiting
         return len(result.jobs)
@@ -128,7 +137,9 @@ def test_new_asks_are_served_while_a_query_for_waiting_ones_runs(wing: Wing, mon
     assert run(scenario) == 1
 
 
-def test_waiting_asks_are_served_after_errors(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_asks_are_served_after_errors(
+    wing: Wing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls = 0
 
     def unusable_twice(*arguments: Any) -> bool:
@@ -152,7 +163,9 @@ def test_waiting_asks_are_served_after_errors(wing: Wing, monkeypatch: pytest.Mo
     assert calls >= 3
 
 
-def test_closing_ends_waits_and_returns_jobs_that_are_being_leased(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closing_ends_waits_and_returns_jobs_that_are_being_leased(
+    wing: Wing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lease = Blocked(serve_asks)
     monkeypatch.setattr(f"{MODULE}.serve_asks", lease)
 
@@ -180,7 +193,10 @@ def test_waiting_asks_issue_no_queries_of_their_own(wing: Wing) -> None:
 
     async def scenario() -> int:
         async with started_batcher(wing.database) as batcher:
-            asks = [Ask(worker=f"w{k}", studies=["*"], objectives=["*"], wait_s=60) for k in range(WAITING)]
+            asks = [
+                Ask(worker=f"w{k}", studies=["*"], objectives=["*"], wait_s=60)
+                for k in range(WAITING)
+            ]
             tasks = [start_ask(batcher, ask) for ask in asks]
             await until_waiting(batcher)
             before = statements
@@ -194,4 +210,6 @@ def test_waiting_asks_issue_no_queries_of_their_own(wing: Wing) -> None:
         during = run(scenario)
     finally:
         event.remove(Engine, "before_cursor_execute", count)
-    assert 0 < during < 40  # one query a second for all of them; the application of the fixture polls, too
+    assert (
+        0 < during < 40
+    )  # one query a second for all of them; the application of the fixture polls, too

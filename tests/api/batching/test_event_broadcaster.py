@@ -1,4 +1,6 @@
-"""The broadcaster of events: shared reads, listeners that fall behind, and the ends of streams."""
+"""The broadcaster of events: shared reads, listeners that fall behind, and the ends of
+streams.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -34,7 +36,9 @@ def study(database: Database) -> None:
     create(database, parse_specification(SPEC), 60.0)
 
 
-def test_idle_listeners_issue_no_queries_of_their_own(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_listeners_issue_no_queries_of_their_own(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(event_broadcaster, "HEARTBEAT_S", 0.2)
     statements = 0
 
@@ -48,10 +52,15 @@ def test_idle_listeners_issue_no_queries_of_their_own(database: Database, monkey
         async with started_broadcaster(database) as broadcaster:
 
             async def listen() -> None:
-                chunks.extend([chunk async for chunk in broadcaster.listen(start, follow=True)])
+                chunks.extend(
+                    [chunk async for chunk in broadcaster.listen(start, follow=True)]
+                )
 
             tasks = [asyncio.create_task(listen()) for _ in range(LISTENERS)]
-            while broadcaster.listeners < LISTENERS or broadcaster.topics[start.study].complete_after is None:
+            while (
+                broadcaster.listeners < LISTENERS
+                or broadcaster.topics[start.study].complete_after is None
+            ):
                 await asyncio.sleep(0.05)
             before = statements
             await asyncio.sleep(2.0)
@@ -91,7 +100,9 @@ def test_a_listener_that_falls_behind_continues_from_the_database(
         return stream
 
     stream = asyncio.run(scenario())
-    assert [f"-{number}\nevent: ".encode() in stream for number in range(1, 15)] == [True] * 14
+    assert [f"-{number}\nevent: ".encode() in stream for number in range(1, 15)] == [
+        True
+    ] * 14
     assert stream.count(b"event: paused") == 6
 
 
@@ -110,7 +121,9 @@ def test_the_deletion_of_a_study_ends_its_streams(database: Database) -> None:
     assert b"event: deleted" in asyncio.run(scenario())[-1]
 
 
-def test_an_error_closes_the_stream_with_its_reason(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_closes_the_stream_with_its_reason(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: Any) -> None:
         raise StateChanged("rows have changed")
 

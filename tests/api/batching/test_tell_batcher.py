@@ -1,4 +1,6 @@
-"""The batcher of tells: one transaction for tells that arrive together, one error for the request that causes it."""
+"""The batcher of tells: one transaction for tells that arrive together, one error for
+the request that causes it.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -42,20 +44,26 @@ def batch_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-def test_tells_that_arrive_together_share_a_transaction(wing: Wing, batch_sizes: list[int]) -> None:
+def test_tells_that_arrive_together_share_a_transaction(
+    wing: Wing, batch_sizes: list[int]
+) -> None:
     tells = tells_of(wing, 4)
     results = asyncio.run(tell_in_requests(wing.database, tells))
     assert [result.job for (result,) in results] == [item.job for item in tells]
     assert batch_sizes == [4]
 
 
-def test_a_transaction_has_a_limit(wing: Wing, batch_sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transaction_has_a_limit(
+    wing: Wing, batch_sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(f"{MODULE}.MOST_AT_ONCE", 2)
     asyncio.run(tell_in_requests(wing.database, tells_of(wing, 4)))
     assert batch_sizes == [2, 2]
 
 
-def test_an_error_fails_only_the_request_that_causes_it(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_fails_only_the_request_that_causes_it(
+    wing: Wing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tells = tells_of(wing, 3)
 
     def broken(database: Database, items: Sequence[Tell]) -> list[Told]:

@@ -15,7 +15,9 @@ from tests.api.wing import SPEC, Wing, check_problem
 Told = tuple[str, str, dict[str, Any]]
 
 
-def heard(client: TestClient, path: str, after: str | None = None, **headers: str) -> tuple[str, list[Told]]:
+def heard(
+    client: TestClient, path: str, after: str | None = None, **headers: str
+) -> tuple[str, list[Told]]:
     """The id with which the stream begins, and its events (id, kind, data) up to now."""
     query = {"follow": "false"} | ({"after": after} if after is not None else {})
     answer = client.get(path, params=query, headers=headers)
@@ -46,19 +48,36 @@ def test_a_study_tells_all_that_happened_in_the_users_words(wing: Wing) -> None:
     begins, events = heard(wing.client, "/studies/wing/events", "0")
     study = begins.split("-")[0]
     assert begins == f"{study}-0"
-    assert [name for name, _, _ in events] == [f"{study}-{seq}" for seq in range(1, len(events) + 1)]
-    assert all((data["study"], data["kind"]) == ("wing", kind) for _, kind, data in events)
-    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", data["at"]) for _, _, data in events)
+    assert [name for name, _, _ in events] == [
+        f"{study}-{seq}" for seq in range(1, len(events) + 1)
+    ]
+    assert all(
+        (data["study"], data["kind"]) == ("wing", kind) for _, kind, data in events
+    )
+    assert all(
+        re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", data["at"])
+        for _, _, data in events
+    )
     said = [
-        (kind, {k: v for k, v in data.items() if k not in ("study", "kind", "at", "seq")}) for _, kind, data in events
+        (
+            kind,
+            {k: v for k, v in data.items() if k not in ("study", "kind", "at", "seq")},
+        )
+        for _, kind, data in events
     ]
     assert said[:12] == [
         ("created", {"budget": 6}),
         ("step_due", {"step": "initial"}),
         ("step", {"step": "initial", "full": 4, "cheap_only": 0}),
         ("done", {"sample": first["sample"], "objective": "mass", "value": 1.5}),
-        ("failed", {"sample": second["sample"], "objective": "drag", "failure": "infeasible"}),
-        ("failed", {"sample": second["sample"], "objective": "lift", "failure": "infeasible"}),
+        (
+            "failed",
+            {"sample": second["sample"], "objective": "drag", "failure": "infeasible"},
+        ),
+        (
+            "failed",
+            {"sample": second["sample"], "objective": "lift", "failure": "infeasible"},
+        ),
         ("paused", {}),
         ("resumed", {}),
         ("retried", {"jobs": 1}),
@@ -74,12 +93,18 @@ def test_a_study_that_runs_to_its_end_tells_its_steps_and_phases(wing: Wing) -> 
     due = [data["step"] for _, kind, data in events if kind == "step_due"]
     done = [data["step"] for _, kind, data in events if kind == "step"]
     assert due == ["initial", "stream:mass:1", "search:1", "closing:6"]
-    assert done == ["initial", "search:1", "closing:6"]  # search began before a planner came to the stream
+    assert done == [
+        "initial",
+        "search:1",
+        "closing:6",
+    ]  # search began before a planner came to the stream
     assert [data["phase"] for _, kind, data in events if kind == "phase"] == ["search"]
     assert (events[-1][1], events[-1][2]["reason"]) == ("finished", "budget_used")
 
 
-def test_a_step_that_fails_is_told_with_its_fault(wing: Wing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_fails_is_told_with_its_fault(
+    wing: Wing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise ValueError("no such luck")
 
@@ -89,7 +114,11 @@ def test_a_step_that_fails_is_told_with_its_fault(wing: Wing, monkeypatch: pytes
         pass
     _, events = heard(wing.client, "/studies/wing/events", "0")
     (told,) = [data for _, kind, data in events if kind == "step_failed"]
-    assert (told["step"], told["faults"], told["fault"]) == ("search:1", 1, "ValueError: no such luck")
+    assert (told["step"], told["faults"], told["fault"]) == (
+        "search:1",
+        1,
+        "ValueError: no such luck",
+    )
 
 
 def test_a_stream_begins_now_or_after_an_id(wing: Wing) -> None:
@@ -97,10 +126,18 @@ def test_a_stream_begins_now_or_after_an_id(wing: Wing) -> None:
     assert events == []
     wing.post("/pause")
     wing.post("/resume")
-    for path, after in (("/studies/wing/events", begins), ("/studies/wing/events", begins.split("-")[1])):
-        assert [kind for _, kind, _ in heard(wing.client, path, after)[1]] == ["paused", "resumed"]
+    for path, after in (
+        ("/studies/wing/events", begins),
+        ("/studies/wing/events", begins.split("-")[1]),
+    ):
+        assert [kind for _, kind, _ in heard(wing.client, path, after)[1]] == [
+            "paused",
+            "resumed",
+        ]
     # A client that resumes says so by the header; its address may still say `after=0`.
-    _, events = heard(wing.client, "/studies/wing/events", "0", **{"Last-Event-ID": begins})
+    _, events = heard(
+        wing.client, "/studies/wing/events", "0", **{"Last-Event-ID": begins}
+    )
     assert [kind for _, kind, _ in events] == ["paused", "resumed"]
     _, events = heard(wing.client, "/studies/wing/events", events[0][0])
     assert [kind for _, kind, _ in events] == ["resumed"]
@@ -115,10 +152,20 @@ def test_all_studies_have_one_order_without_gaps(wing: Wing) -> None:
     wing.post("/resume")
     client.delete("/studies/car")
     _, events = heard(client, "/events", "0")
-    assert [int(name) for name, _, _ in events] == sorted(int(name) for name, _, _ in events)
+    assert [int(name) for name, _, _ in events] == sorted(
+        int(name) for name, _, _ in events
+    )
     own = [(data["seq"], kind) for _, kind, data in events if data["study"] == "wing"]
-    assert own == [(1, "created"), (2, "step_due"), (3, "step"), (4, "paused"), (5, "resumed")]
-    assert [kind for _, kind, data in events if data["study"] == "car"] == ["deleted"]  # the rest went with it
+    assert own == [
+        (1, "created"),
+        (2, "step_due"),
+        (3, "step"),
+        (4, "paused"),
+        (5, "resumed"),
+    ]
+    assert [kind for _, kind, data in events if data["study"] == "car"] == [
+        "deleted"
+    ]  # the rest went with it
     for position, (name, _, _) in enumerate(events):
         assert heard(client, "/events", name)[1] == events[position + 1 :]
 
@@ -139,7 +186,9 @@ def test_a_study_created_anew_resets_those_who_knew_the_old_one(wing: Wing) -> N
 def test_an_id_that_is_ahead_resets(wing: Wing, path: str) -> None:
     _, events = heard(wing.client, path, "999999")
     assert [kind for _, kind, _ in events] == ["reset", "created", "step_due", "step"]
-    assert heard(wing.client, "/events", "7-1")[1][0][1] == "reset"  # an id of another kind of stream
+    assert (
+        heard(wing.client, "/events", "7-1")[1][0][1] == "reset"
+    )  # an id of another kind of stream
 
 
 @pytest.mark.parametrize("path", ["/studies/wing/events", "/events"])
@@ -154,12 +203,17 @@ def age(database: Database, statement: str) -> None:
     database.write(lambda connection: connection.execute(text(statement)))
 
 
-def test_ids_that_are_too_old_reset_and_what_is_kept_follows(wing: Wing, database: Database) -> None:
+def test_ids_that_are_too_old_reset_and_what_is_kept_follows(
+    wing: Wing, database: Database
+) -> None:
     client = wing.client
     for _ in range(3):
         wing.post("/pause")
         wing.post("/resume")
-    whole, feed = heard(client, "/studies/wing/events", "0")[1], heard(client, "/events", "0")[1]
+    whole, feed = (
+        heard(client, "/studies/wing/events", "0")[1],
+        heard(client, "/events", "0")[1],
+    )
     age(database, "UPDATE events SET at = at - 3 * 86400 WHERE seq <= 5")
     assert trim(database, 4.0) == 0
     assert trim(database, 2.0) == 5
@@ -169,19 +223,25 @@ def test_ids_that_are_too_old_reset_and_what_is_kept_follows(wing: Wing, databas
         _, events = heard(client, path, all_events[2][0])
         assert (events[0][0], events[0][1]) == (all_events[4][0], "reset")
         assert events[1:] == all_events[5:]
-        assert heard(client, path, events[0][0])[1] == all_events[5:]  # it may resume from the reset
-        assert heard(client, path, all_events[4][0])[1] == all_events[5:]  # this one misses nothing
+        assert (
+            heard(client, path, events[0][0])[1] == all_events[5:]
+        )  # it may resume from the reset
+        assert (
+            heard(client, path, all_events[4][0])[1] == all_events[5:]
+        )  # this one misses nothing
     age(database, "UPDATE events SET at = 0")
     trim(database, 2.0)
     for path, all_events in (("/studies/wing/events", whole), ("/events", feed)):
-        assert [(name, kind) for name, kind, _ in heard(client, path, all_events[2][0])[1]] == [
-            (all_events[-1][0], "reset")
-        ]
+        assert [
+            (name, kind) for name, kind, _ in heard(client, path, all_events[2][0])[1]
+        ] == [(all_events[-1][0], "reset")]
         assert heard(client, path, all_events[-1][0])[1] == []
         assert heard(client, path, "0")[1] == []
 
 
-def test_the_feed_is_trimmed_but_goes_on_counting(wing: Wing, database: Database) -> None:
+def test_the_feed_is_trimmed_but_goes_on_counting(
+    wing: Wing, database: Database
+) -> None:
     client = wing.client
     for number in range(3):
         client.post("/studies", json={**SPEC, "name": f"car{number}"})
@@ -195,17 +255,29 @@ def test_the_feed_is_trimmed_but_goes_on_counting(wing: Wing, database: Database
     age(database, "UPDATE events SET at = 0")
     trim(database, 1.0)
     with database.read() as connection:
-        kept = connection.execute(text("SELECT study, seq FROM feed ORDER BY until")).all()
-    assert sorted(row.study for row in kept) == ["car0", "car1", "car2", "wing"]  # car0: the newest of all
+        kept = connection.execute(
+            text("SELECT study, seq FROM feed ORDER BY until")
+        ).all()
+    assert sorted(row.study for row in kept) == [
+        "car0",
+        "car1",
+        "car2",
+        "wing",
+    ]  # car0: the newest of all
     assert heard(client, "/events") == (last, [])
     wing.post("/pause")
     wing.post("/resume")
     _, events = heard(client, "/events", last)
-    assert [(name, kind) for name, kind, _ in events][-1] == (str(int(last) + len(events)), "resumed")
+    assert [(name, kind) for name, kind, _ in events][-1] == (
+        str(int(last) + len(events)),
+        "resumed",
+    )
     assert heard(client, "/events", "1")[1][0][1] == "reset"
 
 
-def test_long_histories_come_in_pages(wing: Wing, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_histories_come_in_pages(
+    wing: Wing, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("app.api.batching.event_broadcaster.PAGE_SIZE", 3)
     for number in range(4):
         wing.client.post("/studies", json={**SPEC, "name": f"car{number}"})
@@ -215,14 +287,30 @@ def test_long_histories_come_in_pages(wing: Wing, database: Database, monkeypatc
     _, events = heard(wing.client, "/events", "0")
     assert [int(name) for name, _, _ in events] == list(range(1, len(events) + 1))
     wing.client.delete("/studies/car1")
-    age(database, "DELETE FROM events WHERE study_id = (SELECT id FROM studies WHERE name = 'wing') AND seq < 9")
+    age(
+        database,
+        "DELETE FROM events WHERE study_id = (SELECT id FROM studies WHERE name = 'wing') AND seq < 9",
+    )
     _, later = heard(wing.client, "/events", "1")
     names = [(data.get("study"), kind) for _, kind, data in later]
     assert ("car1", "deleted") in names
-    assert [seq for seq in [data["seq"] for _, _, data in later if data.get("study") == "wing"] if seq < 9] == []
-    kept = {(data["study"], data["seq"]) for _, _, data in events} - {("wing", seq) for seq in range(9)}
+    assert [
+        seq
+        for seq in [data["seq"] for _, _, data in later if data.get("study") == "wing"]
+        if seq < 9
+    ] == []
+    kept = {(data["study"], data["seq"]) for _, _, data in events} - {
+        ("wing", seq) for seq in range(9)
+    }
     kept = {one for one in kept if one[0] != "car1"}
-    assert kept == {(data["study"], data["seq"]) for _, kind, data in later if kind not in ("reset", "deleted")}
-    own = [data["seq"] for _, kind, data in heard(wing.client, "/studies/wing/events", "0")[1]]
+    assert kept == {
+        (data["study"], data["seq"])
+        for _, kind, data in later
+        if kind not in ("reset", "deleted")
+    }
+    own = [
+        data["seq"]
+        for _, kind, data in heard(wing.client, "/studies/wing/events", "0")[1]
+    ]
     assert own == sorted(own)
     assert own[0] == 9

@@ -25,7 +25,9 @@ def test_probes_may_use_head(client: TestClient) -> None:
 
 @pytest.mark.own_database
 def test_not_ready_with_another_schema(client: TestClient, database: Database) -> None:
-    database.write(lambda connection: connection.execute(text("DELETE FROM alembic_version")))
+    database.write(
+        lambda connection: connection.execute(text("DELETE FROM alembic_version"))
+    )
     problem = check_problem(client.get("/readyz"), 503, "database-behind")
     assert "counterpoise migrate" in problem["detail"]
     assert client.get("/healthz").status_code == 200

@@ -20,7 +20,12 @@ def test_the_list_shows_what_workers_hold_and_how_their_jobs_ended(wing: Wing) -
     assert page["next"] is None
     first, second = page["items"]
     assert (first["worker"], first["jobs"], first["done"]) == (UNUSUAL_NAME, [], 0)
-    assert first["failures"] == {"infeasible": 0, "error": 1, "infrastructure": 0, "lost": 0}
+    assert first["failures"] == {
+        "infeasible": 0,
+        "error": 1,
+        "infrastructure": 0,
+        "lost": 0,
+    }
     assert (second["worker"], len(second["jobs"])) == ("node8", 2)
     assert (second["objectives"], second["slots"]) == (["mass"], 2)
     assert first["alive"] is second["alive"] is True
@@ -32,7 +37,9 @@ def test_the_list_has_pages(wing: Wing) -> None:
     first = wing.client.get("/workers", params={"limit": 1}).json()
     assert [worker["worker"] for worker in first["items"]] == ["node1"]
     assert first["items"][0]["jobs"] == [job["job"] for job in held]
-    second = wing.client.get("/workers", params={"limit": 1, "cursor": first["next"]}).json()
+    second = wing.client.get(
+        "/workers", params={"limit": 1, "cursor": first["next"]}
+    ).json()
     assert [worker["worker"] for worker in second["items"]] == ["node2"]
 
 
@@ -45,14 +52,32 @@ def test_a_worker_of_any_name_can_be_drained_and_undrained(wing: Wing) -> None:
     empty = wing.ask("drag", worker=UNUSUAL_NAME)
     assert (empty["jobs"], empty["reason"]) == ([], "drained")
     assert wing.client.get("/workers").json()["items"][0]["drained"] is True
-    assert wing.client.post("/workers/undrain", json={"worker": UNUSUAL_NAME}).json()["drained"] is False
+    assert (
+        wing.client.post("/workers/undrain", json={"worker": UNUSUAL_NAME}).json()[
+            "drained"
+        ]
+        is False
+    )
     assert len(wing.ask("drag", worker=UNUSUAL_NAME)["jobs"]) == 1
 
 
 def test_unknown_and_invalid_names_are_refused(wing: Wing) -> None:
-    check_problem(wing.client.post("/workers/drain", json={"worker": "unknown"}), 404, "worker-unknown")
-    for body in ({}, {"worker": ""}, {"worker": "a\x00"}, {"worker": "x" * 201}, {"worker": 3}, {"wroker": "w"}):
-        check_problem(wing.client.post("/workers/drain", json=body), 422, "invalid-request")
+    check_problem(
+        wing.client.post("/workers/drain", json={"worker": "unknown"}),
+        404,
+        "worker-unknown",
+    )
+    for body in (
+        {},
+        {"worker": ""},
+        {"worker": "a\x00"},
+        {"worker": "x" * 201},
+        {"worker": 3},
+        {"wroker": "w"},
+    ):
+        check_problem(
+            wing.client.post("/workers/drain", json=body), 422, "invalid-request"
+        )
 
 
 def test_draining_ends_the_workers_wait_and_no_other(wing: Wing) -> None:

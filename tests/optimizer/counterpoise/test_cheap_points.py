@@ -7,7 +7,12 @@ from numpy.testing import assert_array_equal
 
 from app.optimizer.problem import Problem
 from app.optimizer.search.novelty import is_new
-from app.optimizer.strategies.counterpoise.cheap_points import extra_counts, initial_counts, initial_points, share
+from app.optimizer.strategies.counterpoise.cheap_points import (
+    extra_counts,
+    initial_counts,
+    initial_points,
+    share,
+)
 
 MakeProblem = Callable[..., Problem]
 
@@ -15,7 +20,9 @@ MakeProblem = Callable[..., Problem]
 def test_the_initial_phase_has_room_for_r_minus_one_evaluations_beside_each_of_the_design(
     make_problem: MakeProblem,
 ) -> None:
-    assert_array_equal(initial_counts(make_problem(ratios=(5.0, 3.0, 1.0)), 10), [40, 20, 0])
+    assert_array_equal(
+        initial_counts(make_problem(ratios=(5.0, 3.0, 1.0)), 10), [40, 20, 0]
+    )
 
 
 def test_all_cheap_objectives_share_the_first_points(make_problem: MakeProblem) -> None:
@@ -27,12 +34,19 @@ def test_all_cheap_objectives_share_the_first_points(make_problem: MakeProblem) 
     assert is_new(first, design).all()
 
 
-def test_without_cheap_objectives_there_are_no_points(make_problem: MakeProblem) -> None:
+def test_without_cheap_objectives_there_are_no_points(
+    make_problem: MakeProblem,
+) -> None:
     problem = make_problem(ratios=(1.0, 1.0))
-    assert [len(X) for X in initial_points(problem, 5, np.empty((0, 3)), np.random.default_rng(0))] == [0, 0]
+    assert [
+        len(X)
+        for X in initial_points(problem, 5, np.empty((0, 3)), np.random.default_rng(0))
+    ] == [0, 0]
 
 
-def test_what_full_samples_do_not_need_becomes_extras(make_problem: MakeProblem) -> None:
+def test_what_full_samples_do_not_need_becomes_extras(
+    make_problem: MakeProblem,
+) -> None:
     problem = make_problem(ratios=(5.0, 3.0, 1.0))
     assert_array_equal(extra_counts(problem, 3, np.array([0, 0, 3])), [15, 9, 0])
     assert_array_equal(extra_counts(problem, 3, np.array([1, 2, 3])), [14, 7, 0])

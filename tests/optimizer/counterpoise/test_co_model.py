@@ -8,7 +8,11 @@ from numpy.testing import assert_allclose
 
 from app.optimizer.arrays import Floats
 from app.optimizer.snapshot import Forecasts
-from app.optimizer.strategies.counterpoise.models.co_model import CoModel, earned, errors
+from app.optimizer.strategies.counterpoise.models.co_model import (
+    CoModel,
+    earned,
+    errors,
+)
 from app.optimizer.strategies.counterpoise.settings import DEFAULTS
 
 

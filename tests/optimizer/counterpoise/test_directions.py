@@ -20,7 +20,9 @@ F = np.array([[0.1, 0.6], [0.6, 0.1]])
 W = np.array([[0.5, 0.5], [1.0, 0.0]])
 
 
-@pytest.mark.parametrize(("m", "count"), [(1, 1), (2, 100), (3, 105), (5, 126), (10, 275)])
+@pytest.mark.parametrize(
+    ("m", "count"), [(1, 1), (2, 100), (3, 105), (5, 126), (10, 275)]
+)
 def test_directions_are_weights_that_sum_to_one(m: int, count: int) -> None:
     found = directions(m, DEFAULTS)
     assert found.shape == (count, m)
@@ -29,14 +31,17 @@ def test_directions_are_weights_that_sum_to_one(m: int, count: int) -> None:
 
 
 def test_a_ray_ends_where_the_first_objective_stops_it() -> None:
-    # (1.1 - 0.1) / 0.5 = 2 and (1.1 - 0.6) / 0.5 = 1; with weight 0 the second objective counts with 0.001.
+    # (1.1 - 0.1) / 0.5 = 2 and (1.1 - 0.6) / 0.5 = 1; with weight 0 the second
+    # objective counts with 0.001.
     assert_allclose(ray_worth(F, W, DEFAULTS), [[1.0, 1.0], [1.0, 0.5]])
 
 
 def test_pbi_adds_the_distance_along_and_five_times_the_distance_across() -> None:
     along, across = 0.7 / np.sqrt(2.0), 0.5 / np.sqrt(2.0)
     diagonal = -(along + 5.0 * across)
-    assert_allclose(pbi_worth(F, W, DEFAULTS), [[diagonal, diagonal], [-(0.1 + 3.0), -(0.6 + 0.5)]])
+    assert_allclose(
+        pbi_worth(F, W, DEFAULTS), [[diagonal, diagonal], [-(0.1 + 3.0), -(0.6 + 0.5)]]
+    )
 
 
 def test_a_corner_ignores_one_objective() -> None:

@@ -24,7 +24,9 @@ Z = np.array([[0.0, 1.0], [1.0, 0.0]])
 
 def test_distance_plus_counts_only_where_a_value_is_worse() -> None:
     F = np.array([[3.0, 5.0], [0.5, 0.0], [0.0, 1.0]])
-    assert_allclose(distance_plus(F, Z), [[5.0, np.hypot(2.0, 5.0)], [0.5, 0.0], [0.0, 1.0]])
+    assert_allclose(
+        distance_plus(F, Z), [[5.0, np.hypot(2.0, 5.0)], [0.5, 0.0], [0.0, 1.0]]
+    )
 
 
 def test_current_distance_is_that_of_the_nearest_sample() -> None:
@@ -65,7 +67,9 @@ def test_greedy_stops_when_no_gain_is_left() -> None:
 def test_targets_are_nondominated_distinct_and_few() -> None:
     F = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.5, 0.5]])
     W = directions(2, DEFAULTS)
-    assert_array_equal(choose_targets(F, W, DEFAULTS, RNG(0)), [[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]])
+    assert_array_equal(
+        choose_targets(F, W, DEFAULTS, RNG(0)), [[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]]
+    )
     assert choose_targets(F, W, replace(DEFAULTS, targets=2), RNG(0)).shape == (2, 2)
 
 
@@ -76,9 +80,16 @@ def test_targets_win_a_direction() -> None:
     winning = replace(DEFAULTS, targets_win=True, corners=True)
     ends_and_middle = choose_targets(F, W, winning, RNG(0))
     assert_allclose(ends_and_middle, [[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]])
-    assert len(choose_targets(F, W, replace(DEFAULTS, targets_win=False), RNG(0))) == 101
+    assert (
+        len(choose_targets(F, W, replace(DEFAULTS, targets_win=False), RNG(0))) == 101
+    )
 
 
 @pytest.mark.parametrize(("m", "count"), [(3, 150), (10, 250)])
 def test_many_objectives_have_more_targets(m: int, count: int) -> None:
-    assert target_count(m, replace(DEFAULTS, targets=150, many_targets=250, many_objectives=8)) == count
+    assert (
+        target_count(
+            m, replace(DEFAULTS, targets=150, many_targets=250, many_objectives=8)
+        )
+        == count
+    )

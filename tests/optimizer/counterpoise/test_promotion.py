@@ -6,7 +6,12 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from app.optimizer.arrays import Floats
-from app.optimizer.strategies.counterpoise.candidates import FRESH, Candidates, join, promising
+from app.optimizer.strategies.counterpoise.candidates import (
+    FRESH,
+    Candidates,
+    join,
+    promising,
+)
 from app.optimizer.strategies.counterpoise.directions import directions
 from app.optimizer.strategies.counterpoise.extras import choose_extras, evolved_count
 from app.optimizer.strategies.counterpoise.promotion import choose_by_gain
@@ -16,7 +21,11 @@ DRAWS = np.zeros((1, 2))
 RNG = np.random.default_rng
 
 
-def candidates(mean: list[list[float]], deviation: list[list[float]] | None = None, fresh: bool = False) -> Candidates:
+def candidates(
+    mean: list[list[float]],
+    deviation: list[list[float]] | None = None,
+    fresh: bool = False,
+) -> Candidates:
     F = np.array(mean)
     rows = np.full(len(F), FRESH) if fresh else np.arange(len(F))
     spread: Floats = np.zeros(F.shape) if deviation is None else np.array(deviation)
@@ -24,9 +33,13 @@ def candidates(mean: list[list[float]], deviation: list[list[float]] | None = No
 
 
 def test_a_candidate_is_left_out_if_even_its_optimistic_values_are_dominated() -> None:
-    pool = candidates([[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]], [[0.0, 0.1], [0.0, 0.3], [0.0, 0.0]])
+    pool = candidates(
+        [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]], [[0.0, 0.1], [0.0, 0.3], [0.0, 0.0]]
+    )
     A = np.array([[0.5, 0.5]])
-    assert_array_equal(promising(pool, A, directions(2, DEFAULTS), DEFAULTS, RNG(0)), [1, 2])
+    assert_array_equal(
+        promising(pool, A, directions(2, DEFAULTS), DEFAULTS, RNG(0)), [1, 2]
+    )
 
 
 def test_many_candidates_are_thinned_to_winners_and_some_others() -> None:
@@ -40,7 +53,9 @@ def test_many_candidates_are_thinned_to_winners_and_some_others() -> None:
 
 
 def test_the_pool_comes_first_then_any_gain_then_the_largest_deviation() -> None:
-    pool = candidates([[0.5, 0.5], [2.0, 2.0], [3.0, 3.0]], [[0.0, 0.0], [0.0, 0.1], [0.0, 0.3]])
+    pool = candidates(
+        [[0.5, 0.5], [2.0, 2.0], [3.0, 3.0]], [[0.0, 0.0], [0.0, 0.1], [0.0, 0.3]]
+    )
     fresh = candidates([[0.0, 1.0]], fresh=True)
     both = join(pool, fresh)
     A = np.array([[1.0, 1.0]])
@@ -57,7 +72,9 @@ def test_half_of_the_extras_are_children() -> None:
     B = np.array([[2.0, 2.0]])
     found = candidates([[0.0, 1.0], [1.0, 0.0]], fresh=True)
     evolved = candidates([[0.5, 0.5], [9.0, 9.0]], fresh=True)
-    by_search, by_children = choose_extras(found, evolved, B, Z, DRAWS, count=2, share=0.5)
+    by_search, by_children = choose_extras(
+        found, evolved, B, Z, DRAWS, count=2, share=0.5
+    )
     assert len(by_search) == 1
     assert_array_equal(by_children, [0])
 
@@ -66,5 +83,7 @@ def test_children_take_the_places_that_the_search_leaves() -> None:
     Z = np.array([[0.0, 1.0], [1.0, 0.0]])
     found = candidates([[5.0, 5.0]], fresh=True)
     evolved = candidates([[0.0, 1.0], [1.0, 0.0]], fresh=True)
-    by_search, by_children = choose_extras(found, evolved, np.array([[2.0, 2.0]]), Z, DRAWS, count=2, share=0.5)
+    by_search, by_children = choose_extras(
+        found, evolved, np.array([[2.0, 2.0]]), Z, DRAWS, count=2, share=0.5
+    )
     assert (len(by_search), len(by_children)) == (0, 2)

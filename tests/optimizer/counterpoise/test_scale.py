@@ -3,7 +3,11 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from app.optimizer.strategies.counterpoise.scale import dominated_by, front_scale, nondominated
+from app.optimizer.strategies.counterpoise.scale import (
+    dominated_by,
+    front_scale,
+    nondominated,
+)
 
 
 def test_the_front_spans_zero_to_one() -> None:
@@ -14,7 +18,9 @@ def test_the_front_spans_zero_to_one() -> None:
 
 
 def test_a_front_range_too_small_is_replaced_by_the_range_of_the_data() -> None:
-    F = np.array([[0.0, 1.0], [0.4, 0.0], [10.0, 3.0]])  # the front's range of the first is 4 % of the data's
+    F = np.array(
+        [[0.0, 1.0], [0.4, 0.0], [10.0, 3.0]]
+    )  # the front's range of the first is 4 % of the data's
     assert_allclose(front_scale(F, smallest_range=0.05).size, [10.0, 1.0])
     assert_allclose(front_scale(F, smallest_range=0.03).size, [0.4, 1.0])
 
@@ -31,12 +37,17 @@ def test_one_objective_is_scaled_by_the_data() -> None:
 
 
 def test_nondominated_keeps_equal_rows() -> None:
-    assert_array_equal(nondominated(np.array([[1.0, 2.0], [1.0, 2.0], [2.0, 2.0], [0.0, 3.0]])), [1, 1, 0, 1])
+    assert_array_equal(
+        nondominated(np.array([[1.0, 2.0], [1.0, 2.0], [2.0, 2.0], [0.0, 3.0]])),
+        [1, 1, 0, 1],
+    )
     assert_array_equal(nondominated(np.array([[2.0], [1.0], [1.0]])), [0, 1, 1])
     assert len(nondominated(np.empty((0, 3)))) == 0
 
 
-def test_dominated_by_needs_one_row_that_is_better_somewhere_and_worse_nowhere() -> None:
+def test_dominated_by_needs_one_row_that_is_better_somewhere_and_worse_nowhere() -> (
+    None
+):
     A = np.array([[0.0, 1.0], [1.0, 0.0]])
     F = np.array([[0.0, 1.0], [0.0, 2.0], [0.5, 0.5], [2.0, 2.0]])
     assert_array_equal(dominated_by(F, A), [0, 1, 0, 1])

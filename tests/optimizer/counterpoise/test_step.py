@@ -17,62 +17,100 @@ from app.optimizer.search.design import initial_design
 from app.optimizer.search.novelty import is_new
 from app.optimizer.snapshot import Data, Forecasts, Snapshot
 from app.optimizer.space import snap
-from app.optimizer.strategies.counterpoise.cheap_points import extra_counts, initial_points
+from app.optimizer.strategies.counterpoise.cheap_points import (
+    extra_counts,
+    initial_points,
+)
 from app.optimizer.strategies.counterpoise.settings import DEFAULTS
 from app.optimizer.strategies.counterpoise.step import propose_by_promotion
 
 MakeProblem = Callable[..., Problem]
 Evaluate = Callable[[Floats, int], Floats]
-QUICK = replace(DEFAULTS, generations=3, brood=20, targets=30, samples=4, lattice="small")
-FEW = settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = replace(
+    DEFAULTS, generations=3, brood=20, targets=30, samples=4, lattice="small"
+)
+FEW = settings(
+    max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
-def pool_of(problem: Problem, points: tuple[Floats, ...], evaluate: Evaluate) -> Samples:
+def pool_of(
+    problem: Problem, points: tuple[Floats, ...], evaluate: Evaluate
+) -> Samples:
     X = max(points, key=len)
     known = np.stack([np.arange(len(X)) < len(own) for own in points], axis=1)
-    return Samples(X, np.where(known, evaluate(X, problem.m), 0.0), known, np.arange(len(X)) % 3)
+    return Samples(
+        X, np.where(known, evaluate(X, problem.m), 0.0), known, np.arange(len(X)) % 3
+    )
 
 
-def study(problem: Problem, evaluate: Evaluate, n: int = 15, **changes: object) -> Snapshot:
+def study(
+    problem: Problem, evaluate: Evaluate, n: int = 15, **changes: object
+) -> Snapshot:
     """A study about to take its fourth step, with a pool of cheap-only samples."""
     rng = np.random.default_rng(0)
     X = initial_design(problem, n, rng)
     pool = pool_of(problem, initial_points(problem, n, X, rng), evaluate)
-    fields: dict[str, object] = {"step": 4, "settled": n, "budget": 60, "batch": 3, "X": X, "F": evaluate(X, problem.m)}
+    fields: dict[str, object] = {
+        "step": 4,
+        "settled": n,
+        "budget": 60,
+        "batch": 3,
+        "X": X,
+        "F": evaluate(X, problem.m),
+    }
     return Snapshot(**{**fields, "pool": pool, **cheap_values(pool), **changes})  # type: ignore[arg-type]
 
 
 def cheap_values(pool: Samples) -> dict[str, object]:
     columns = range(pool.F.shape[1])
     return {
-        "extra": tuple(Data(pool.X[pool.known[:, j]], pool.F[pool.known[:, j], j]) for j in columns),
+        "extra": tuple(
+            Data(pool.X[pool.known[:, j]], pool.F[pool.known[:, j], j]) for j in columns
+        ),
         "extra_steps": tuple(pool.steps[pool.known[:, j]] for j in columns),
     }
 
 
 def step(problem: Problem, snapshot: Snapshot, seed: int = 0) -> Proposal:
-    proposal = propose_by_promotion(problem, snapshot, QUICK, np.random.default_rng(seed))
+    proposal = propose_by_promotion(
+        problem, snapshot, QUICK, np.random.default_rng(seed)
+    )
     check(problem, snapshot, proposal)
     return proposal
 
 
 def check(problem: Problem, snapshot: Snapshot, proposal: Proposal) -> None:
-    """Points are new and feasible, rows of the pool distinct, and every objective gets its number of evaluations."""
+    """Points are new and feasible, rows of the pool distinct, and every objective gets
+    its number of evaluations.
+    """
     extras = max(proposal.cheap, key=len)
     points = np.vstack([proposal.full, extras])
     assert_array_equal(snap(problem.variables, points), points)
-    assert is_new(points, np.vstack([snapshot.X, snapshot.pool.X, snapshot.running.X])).all()
+    assert is_new(
+        points, np.vstack([snapshot.X, snapshot.pool.X, snapshot.running.X])
+    ).all()
     assert len(set(proposal.promoted.tolist())) == len(proposal.promoted)
     reports = proposal.diagnostics.full_samples
-    assert [report.pool_row for report in reports if report.pool_row is not None] == proposal.promoted.tolist()
+    assert [
+        report.pool_row for report in reports if report.pool_row is not None
+    ] == proposal.promoted.tolist()
     assert len(reports) == len(proposal.promoted) + len(proposal.full)
     if proposal.shortfall is None:
         assert len(reports) == snapshot.batch
-        needed = len(proposal.full) + (~snapshot.pool.known[proposal.promoted]).sum(axis=0)
-        assert_array_equal([len(X) for X in proposal.cheap], extra_counts(problem, snapshot.batch, needed))
+        needed = len(proposal.full) + (~snapshot.pool.known[proposal.promoted]).sum(
+            axis=0
+        )
+        assert_array_equal(
+            [len(X) for X in proposal.cheap],
+            extra_counts(problem, snapshot.batch, needed),
+        )
 
 
-@pytest.mark.parametrize("ratios", [(5.0,), (1.0,), (5.0, 1.0), (7.0, 3.0, 1.0), (1.0, 1.0), (4.0, 4.0, 1.0, 1.0)])
+@pytest.mark.parametrize(
+    "ratios",
+    [(5.0,), (1.0,), (5.0, 1.0), (7.0, 3.0, 1.0), (1.0, 1.0), (4.0, 4.0, 1.0, 1.0)],
+)
 def test_any_number_of_objectives_and_any_ratios(
     ratios: tuple[float, ...], make_problem: MakeProblem, evaluate: Evaluate
 ) -> None:
@@ -80,7 +118,9 @@ def test_any_number_of_objectives_and_any_ratios(
     assert step(problem, study(problem, evaluate)).shortfall is None
 
 
-def test_full_samples_are_promoted_from_the_pool(make_problem: MakeProblem, evaluate: Evaluate) -> None:
+def test_full_samples_are_promoted_from_the_pool(
+    make_problem: MakeProblem, evaluate: Evaluate
+) -> None:
     problem = make_problem(4, (5.0, 5.0, 1.0))
     proposal = step(problem, study(problem, evaluate))
     assert len(proposal.promoted) == 3
@@ -91,21 +131,31 @@ def test_full_samples_are_promoted_from_the_pool(make_problem: MakeProblem, eval
         assert report.deviation[2] > 0.0
 
 
-def test_without_cheap_objectives_new_points_compete(make_problem: MakeProblem, evaluate: Evaluate) -> None:
+def test_without_cheap_objectives_new_points_compete(
+    make_problem: MakeProblem, evaluate: Evaluate
+) -> None:
     problem = make_problem(4, (1.0, 1.0))
     proposal = step(problem, study(problem, evaluate))
     assert (len(proposal.promoted), len(proposal.full)) == (0, 3)
 
 
 @FEW
-@given(units=st.tuples(*[st.floats(-3.0, 3.0)] * 3), offsets=st.tuples(*[st.floats(-100.0, 100.0)] * 3))
+@given(
+    units=st.tuples(*[st.floats(-3.0, 3.0)] * 3),
+    offsets=st.tuples(*[st.floats(-100.0, 100.0)] * 3),
+)
 def test_units_and_offsets_do_not_matter(
-    units: tuple[float, ...], offsets: tuple[float, ...], make_problem: MakeProblem, evaluate: Evaluate
+    units: tuple[float, ...],
+    offsets: tuple[float, ...],
+    make_problem: MakeProblem,
+    evaluate: Evaluate,
 ) -> None:
     problem = make_problem(3, (5.0, 5.0, 1.0))
     a, b = 10.0 ** np.array(units), np.array(offsets)
     snapshot = study(problem, evaluate)
-    pool = replace(snapshot.pool, F=np.where(snapshot.pool.known, a * (snapshot.pool.F + b), 0.0))
+    pool = replace(
+        snapshot.pool, F=np.where(snapshot.pool.known, a * (snapshot.pool.F + b), 0.0)
+    )
     other = replace(snapshot, F=a * (snapshot.F + b), pool=pool, **cheap_values(pool))  # type: ignore[arg-type]
     first, second = step(problem, snapshot), step(problem, other)
     assert_array_equal(first.promoted, second.promoted)
@@ -113,31 +163,50 @@ def test_units_and_offsets_do_not_matter(
     assert_allclose(first.cheap[0], second.cheap[0], atol=1e-5)
 
 
-def test_the_order_of_rows_does_not_matter(make_problem: MakeProblem, evaluate: Evaluate) -> None:
+def test_the_order_of_rows_does_not_matter(
+    make_problem: MakeProblem, evaluate: Evaluate
+) -> None:
     problem = make_problem(4, (5.0, 5.0, 1.0))
     snapshot = study(problem, evaluate)
     rng = np.random.default_rng(3)
     full, pool = rng.permutation(len(snapshot.X)), rng.permutation(len(snapshot.pool))
     shuffled = snapshot.pool.rows(pool)
     values = cheap_values(shuffled)
-    other = replace(snapshot, X=snapshot.X[full], F=snapshot.F[full], pool=shuffled, **values)  # type: ignore[arg-type]
+    other = replace(
+        snapshot,
+        X=snapshot.X[full],
+        F=snapshot.F[full],
+        pool=shuffled,
+        **values,  # type: ignore[arg-type]
+    )
     first, second = step(problem, snapshot), step(problem, other)
     assert_array_equal(first.promoted, pool[second.promoted])
     assert_array_equal(first.cheap[0], second.cheap[0])
 
 
-def test_a_step_changes_nothing_that_it_was_given(make_problem: MakeProblem, evaluate: Evaluate) -> None:
+def test_a_step_changes_nothing_that_it_was_given(
+    make_problem: MakeProblem, evaluate: Evaluate
+) -> None:
     problem = make_problem(4, (5.0, 1.0))
     snapshot = study(problem, evaluate)
-    before = [array.copy() for array in (snapshot.X, snapshot.F, snapshot.pool.X, snapshot.pool.F)]
+    before = [
+        array.copy()
+        for array in (snapshot.X, snapshot.F, snapshot.pool.X, snapshot.pool.F)
+    ]
     first, second = step(problem, snapshot), step(problem, snapshot)
-    for array, copy in zip((snapshot.X, snapshot.F, snapshot.pool.X, snapshot.pool.F), before, strict=True):
+    for array, copy in zip(
+        (snapshot.X, snapshot.F, snapshot.pool.X, snapshot.pool.F), before, strict=True
+    ):
         assert_array_equal(array, copy)
     assert_array_equal(first.promoted, second.promoted)
 
 
-def test_running_samples_count_at_their_believed_values(make_problem: MakeProblem, evaluate: Evaluate) -> None:
-    """The best of the pool, once it is running, leaves less to gain for its neighbours, and is not promoted again."""
+def test_running_samples_count_at_their_believed_values(
+    make_problem: MakeProblem, evaluate: Evaluate
+) -> None:
+    """The best of the pool, once it is running, leaves less to gain for its neighbours,
+    and is not promoted again.
+    """
     problem = make_problem(3, (5.0, 1.0))
     snapshot = study(problem, evaluate)
     first = step(problem, snapshot)
@@ -153,14 +222,28 @@ def test_running_samples_count_at_their_believed_values(make_problem: MakeProble
     assert all(gain is None or gain < best for gain in gains)
 
 
-def test_partial_infeasible_and_few_data(make_problem: MakeProblem, evaluate: Evaluate) -> None:
+def test_partial_infeasible_and_few_data(
+    make_problem: MakeProblem, evaluate: Evaluate
+) -> None:
     problem = make_problem(3, (5.0, 1.0))
     full = study(problem, evaluate)
     points = np.random.default_rng(5).random((4, 3))
-    partial = (Data(points[:2], evaluate(points[:2], 2)[:, 0]), Data(points[2:3], evaluate(points[2:3], 2)[:, 1]))
+    partial = (
+        Data(points[:2], evaluate(points[:2], 2)[:, 0]),
+        Data(points[2:3], evaluate(points[2:3], 2)[:, 1]),
+    )
     infeasible = (points[3:], points[3:])
     for kept in (0, 1, 2, 15):
-        step(problem, replace(full, X=full.X[:kept], F=full.F[:kept], partial=partial, infeasible=infeasible))
+        step(
+            problem,
+            replace(
+                full,
+                X=full.X[:kept],
+                F=full.F[:kept],
+                partial=partial,
+                infeasible=infeasible,
+            ),
+        )
 
 
 def test_nothing_told_at_all(make_problem: MakeProblem) -> None:
@@ -177,7 +260,9 @@ def test_a_constant_objective(make_problem: MakeProblem, evaluate: Evaluate) -> 
     assert step(problem, replace(snapshot, F=F)).shortfall is None
 
 
-def test_integers_and_a_space_that_runs_out(make_problem: MakeProblem, evaluate: Evaluate) -> None:
+def test_integers_and_a_space_that_runs_out(
+    make_problem: MakeProblem, evaluate: Evaluate
+) -> None:
     problem = make_problem(2, (5.0, 1.0), integer_levels=(4, 5))
     snapshot = study(problem, evaluate, n=5)
     while len(snapshot.pool) > 0:
@@ -185,20 +270,38 @@ def test_integers_and_a_space_that_runs_out(make_problem: MakeProblem, evaluate:
         left = np.setdiff1d(np.arange(len(snapshot.pool)), proposal.promoted)
         X = np.vstack([snapshot.X, snapshot.pool.X[proposal.promoted], proposal.full])
         pool = snapshot.pool.rows(left)
-        taken = tuple(np.vstack([own, max(proposal.cheap, key=len)]) for own in snapshot.taken)
-        snapshot = replace(snapshot, X=X, F=evaluate(X, 2), pool=pool, taken=taken, **cheap_values(pool))  # type: ignore[arg-type]
+        taken = tuple(
+            np.vstack([own, max(proposal.cheap, key=len)]) for own in snapshot.taken
+        )
+        snapshot = replace(
+            snapshot,
+            X=X,
+            F=evaluate(X, 2),
+            pool=pool,
+            taken=taken,
+            **cheap_values(pool),  # type: ignore[arg-type]
+        )
     assert step(problem, snapshot).shortfall is not None
 
 
-def test_a_co_model_is_used_when_its_record_is_better(make_problem: MakeProblem, evaluate: Evaluate) -> None:
+def test_a_co_model_is_used_when_its_record_is_better(
+    make_problem: MakeProblem, evaluate: Evaluate
+) -> None:
     problem = make_problem(3, (5.0, 1.0))
     nothing, told = np.empty(0), np.zeros(6)
-    record = (Forecasts(nothing, nothing, nothing), Forecasts(told, told + 1.0, told + 0.5))
+    record = (
+        Forecasts(nothing, nothing, nothing),
+        Forecasts(told, told + 1.0, told + 0.5),
+    )
     plain = step(problem, study(problem, evaluate)).diagnostics
     better = step(problem, study(problem, evaluate, forecasts=record)).diagnostics
     assert plain.co_models[1] is not None
     assert better.co_models[1] is not None
-    assert (plain.co_models[0], plain.co_models[1].used, better.co_models[1].used) == (None, False, True)
+    assert (plain.co_models[0], plain.co_models[1].used, better.co_models[1].used) == (
+        None,
+        False,
+        True,
+    )
     assert (better.co_models[1].plain_error, better.co_models[1].co_error) == (6.0, 3.0)
     report = better.full_samples[0]
     assert report.mean[1] == report.co[1] != report.plain[1]

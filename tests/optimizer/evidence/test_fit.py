@@ -10,7 +10,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from app.optimizer.arrays import Floats
 from app.optimizer.models.evidence import fit as fit_module
 from app.optimizer.models.evidence.fit import GUARD_ETAS, fit, minimise
-from app.optimizer.models.evidence.hyperparameters import Hyperparameters, Structure, make_prior, own_groups
+from app.optimizer.models.evidence.hyperparameters import (
+    Hyperparameters,
+    Structure,
+    make_prior,
+    own_groups,
+)
 from app.optimizer.models.evidence.penalised_likelihood import PenalisedLikelihood
 from app.optimizer.models.evidence.posterior import Posterior
 
@@ -23,7 +28,9 @@ def smooth(X: Floats) -> Floats:
     return result
 
 
-def fitted(structure: Structure, n: int, d: int, function: Function = smooth, **options: object) -> Posterior:
+def fitted(
+    structure: Structure, n: int, d: int, function: Function = smooth, **options: object
+) -> Posterior:
     X = np.random.default_rng(n).random((n, d))
     return fit(structure, X, function(X), np.random.default_rng(0), **options)  # type: ignore[arg-type]
 
@@ -41,7 +48,9 @@ def test_smooth_function_is_learnt(structure: Structure) -> None:
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_at_most_forty_evaluations_cold_and_five_warm(structure: Structure, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_forty_evaluations_cold_and_five_warm(
+    structure: Structure, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls = 0
     evaluate = PenalisedLikelihood.__call__
 
@@ -63,8 +72,13 @@ def test_at_most_forty_evaluations_cold_and_five_warm(structure: Structure, monk
 def test_fit_returns_the_best_point_seen() -> None:
     X = np.random.default_rng(0).random((40, 3))
     y = smooth(X) - smooth(X).mean()
-    likelihood = PenalisedLikelihood(Structure.MATERN, X, y, make_prior(Structure.MATERN, 3), own_groups(3))
-    values = [minimise(likelihood, likelihood.prior.start, most).value for most in range(1, 30)]
+    likelihood = PenalisedLikelihood(
+        Structure.MATERN, X, y, make_prior(Structure.MATERN, 3), own_groups(3)
+    )
+    values = [
+        minimise(likelihood, likelihood.prior.start, most).value
+        for most in range(1, 30)
+    ]
     assert values == sorted(values, reverse=True)
     assert values[-1] < values[0] - 10
     found = minimise(likelihood, likelihood.prior.start, 29)
@@ -74,7 +88,9 @@ def test_fit_returns_the_best_point_seen() -> None:
 def test_first_step_is_at_most_one_in_every_hyperparameter() -> None:
     X = np.random.default_rng(0).random((100, 3))
     y = 1e3 * (smooth(X) - smooth(X).mean())
-    likelihood = PenalisedLikelihood(Structure.GAUSSIAN, X, y, make_prior(Structure.GAUSSIAN, 3), own_groups(3))
+    likelihood = PenalisedLikelihood(
+        Structure.GAUSSIAN, X, y, make_prior(Structure.GAUSSIAN, 3), own_groups(3)
+    )
     start = likelihood.prior.start
     _, gradient = likelihood(start)
     assert np.abs(gradient).max() > 1.0
@@ -83,7 +99,9 @@ def test_first_step_is_at_most_one_in_every_hyperparameter() -> None:
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_warm_start_from_a_record_is_the_same_to_the_last_bit(structure: Structure) -> None:
+def test_warm_start_from_a_record_is_the_same_to_the_last_bit(
+    structure: Structure,
+) -> None:
     cold = fitted(structure, 40, 3)
     record = json.dumps(cold.hyperparameters.as_json())
     restored = Hyperparameters.from_json(json.loads(record))
@@ -103,7 +121,9 @@ def test_start_of_another_structure_is_refused() -> None:
 
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize("value", [0.0, 7.0, -1e90])
-def test_constant_values_are_predicted_exactly(structure: Structure, value: float) -> None:
+def test_constant_values_are_predicted_exactly(
+    structure: Structure, value: float
+) -> None:
     posterior = fitted(structure, 20, 3, lambda X: np.full(len(X), value))
     T = np.random.default_rng(1).random((10, 3))
     mean, std = posterior.mean_and_std(T)
@@ -113,12 +133,20 @@ def test_constant_values_are_predicted_exactly(structure: Structure, value: floa
     assert mean[0] == pytest.approx(value, rel=1e-15)
     assert (std > 0).all()
     assert (std <= 1e-9).all()
-    warm = fitted(structure, 20, 3, lambda X: np.full(len(X), value), start=posterior.hyperparameters)
+    warm = fitted(
+        structure,
+        20,
+        3,
+        lambda X: np.full(len(X), value),
+        start=posterior.hyperparameters,
+    )
     assert warm.hyperparameters == posterior.hyperparameters
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (1, 4), (2, 2), (3, 10), (12, 50), (30, 1)])
+@pytest.mark.parametrize(
+    ("n", "d"), [(1, 1), (1, 4), (2, 2), (3, 10), (12, 50), (30, 1)]
+)
 def test_few_rows_and_many_variables(structure: Structure, n: int, d: int) -> None:
     posterior = fitted(structure, n, d)
     mean, std = posterior.mean_and_std(np.random.default_rng(1).random((10, d)))
@@ -129,8 +157,12 @@ def test_few_rows_and_many_variables(structure: Structure, n: int, d: int) -> No
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-@pytest.mark.parametrize(("factor", "offset"), [(1e-120, 0.0), (1e95, 0.0), (-3e-6, 5e-6), (1e6, -2e7)])
-def test_units_of_the_values_do_not_matter(structure: Structure, factor: float, offset: float) -> None:
+@pytest.mark.parametrize(
+    ("factor", "offset"), [(1e-120, 0.0), (1e95, 0.0), (-3e-6, 5e-6), (1e6, -2e7)]
+)
+def test_units_of_the_values_do_not_matter(
+    structure: Structure, factor: float, offset: float
+) -> None:
     plain = fitted(structure, 30, 3)
     other = fitted(structure, 30, 3, lambda X: factor * smooth(X) + offset)
     T = np.random.default_rng(1).random((10, 3))
@@ -157,7 +189,9 @@ def test_lattice_inputs(structure: Structure) -> None:
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_indicator_coordinates_share_their_hyperparameters(structure: Structure) -> None:
+def test_indicator_coordinates_share_their_hyperparameters(
+    structure: Structure,
+) -> None:
     rng = np.random.default_rng(0)
     category = rng.integers(0, 3, size=60)
     X = np.column_stack([rng.random(60), np.eye(3)[category]])
@@ -186,7 +220,9 @@ def test_fixed_nugget_stays() -> None:
     assert posterior.hyperparameters.eta == pytest.approx(0.05, rel=1e-12)
 
 
-def test_hyperparameters_come_from_part_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hyperparameters_come_from_part_of_the_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(fit_module, "MOST_TUNED", 30)
     X = np.random.default_rng(0).random((80, 2))
     first = fit(Structure.MATERN, X, smooth(X), np.random.default_rng(0))
@@ -197,7 +233,9 @@ def test_hyperparameters_come_from_part_of_the_rows(monkeypatch: pytest.MonkeyPa
     assert first.hyperparameters != other.hyperparameters
 
 
-def test_guard_raises_the_nugget_when_other_rows_contradict(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_guard_raises_the_nugget_when_other_rows_contradict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Ten rows are far off; the rows that the hyperparameters come from are all sound."""
     monkeypatch.setattr(fit_module, "MOST_TUNED", 90)
     X = np.random.default_rng(0).random((100, 2))
@@ -206,7 +244,9 @@ def test_guard_raises_the_nugget_when_other_rows_contradict(monkeypatch: pytest.
     others = np.setdiff1d(np.arange(100), tuned)
     y[others] += np.tile([-1.0, 1.0], 5)
     guarded = fit(Structure.MATERN, X, y, np.random.default_rng(0))
-    assert guarded.hyperparameters.eta == pytest.approx(min(GUARD_ETAS, key=lambda e: abs(e - guarded.eta)))
+    assert guarded.hyperparameters.eta == pytest.approx(
+        min(GUARD_ETAS, key=lambda e: abs(e - guarded.eta))
+    )
     monkeypatch.setattr(fit_module, "GUARD", np.inf)
     unguarded = fit(Structure.MATERN, X, y, np.random.default_rng(0))
     assert unguarded.eta < guarded.eta

@@ -18,8 +18,18 @@ from app.optimizer.models.evidence.hyperparameters import (
 @pytest.mark.parametrize(
     ("structure", "means", "sds", "starts"),
     [
-        (Structure.MATERN, [-0.5, -0.5, -2, -2], [2.5, 2.5, 2.5, 2.5], [-2.5, -2.5, -3, -3]),
-        (Structure.GAUSSIAN, [-0.5, -0.5, -2, -2], [2.5, 2.5, 2.5, 2.5], [-3, -3, -3, -3]),
+        (
+            Structure.MATERN,
+            [-0.5, -0.5, -2, -2],
+            [2.5, 2.5, 2.5, 2.5],
+            [-2.5, -2.5, -3, -3],
+        ),
+        (
+            Structure.GAUSSIAN,
+            [-0.5, -0.5, -2, -2],
+            [2.5, 2.5, 2.5, 2.5],
+            [-3, -3, -3, -3],
+        ),
         (
             Structure.WARPED_MATERN,
             [0.5, 0.5, -2, -2, 0, 0, 0, 0],
@@ -28,12 +38,17 @@ from app.optimizer.models.evidence.hyperparameters import (
         ),
     ],
 )
-def test_priors_and_starts(structure: Structure, means: list[float], sds: list[float], starts: list[float]) -> None:
+def test_priors_and_starts(
+    structure: Structure, means: list[float], sds: list[float], starts: list[float]
+) -> None:
     prior = make_prior(structure, 2)
     assert_allclose(prior.mean[:-1], means)
     assert_allclose(prior.sd[:-1], sds)
     assert_allclose(prior.start[:-1], starts)
-    assert_allclose([prior.mean[-1], prior.sd[-1], prior.start[-1]], np.log(10) * np.array([-6, 1, -3]))
+    assert_allclose(
+        [prior.mean[-1], prior.sd[-1], prior.start[-1]],
+        np.log(10) * np.array([-6, 1, -3]),
+    )
 
 
 def test_bounds() -> None:
@@ -44,7 +59,9 @@ def test_bounds() -> None:
 
 def test_penalty_by_hand() -> None:
     prior = make_prior(Structure.MATERN, 1)
-    p = np.array([2.0, -4.5, -5 * np.log(10)])  # 1, -1 and 1 standard deviations from the means
+    p = np.array(
+        [2.0, -4.5, -5 * np.log(10)]
+    )  # 1, -1 and 1 standard deviations from the means
     value, gradient = prior.penalty(p)
     assert value == pytest.approx(1.5)
     assert_allclose(gradient, [1 / 2.5, -1 / 2.5, 1 / np.log(10)])
@@ -58,7 +75,9 @@ def test_fixed_nugget_has_no_penalty_and_no_room() -> None:
 
 
 def test_json_keeps_every_bit() -> None:
-    values = tuple(float(value) for value in np.random.default_rng(0).normal(size=9) * 1e-7)
+    values = tuple(
+        float(value) for value in np.random.default_rng(0).normal(size=9) * 1e-7
+    )
     before = Hyperparameters(Structure.WARPED_MATERN, values)
     after = Hyperparameters.from_json(json.loads(json.dumps(before.as_json())))
     assert after == before

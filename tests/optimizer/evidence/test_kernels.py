@@ -1,4 +1,6 @@
-"""The kernels beside numbers computed by hand and beside scikit-learn's, the warp beside difference quotients."""
+"""The kernels beside numbers computed by hand and beside scikit-learn's, the warp
+beside difference quotients.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +17,9 @@ from app.optimizer.models.evidence.warping import warp, warp_derivatives
 def coordinates(d: int, seed: int = 0) -> Coordinates:
     rng = np.random.default_rng(seed)
     a, c = np.exp(rng.normal(size=(2, d)))
-    return Coordinates(np.exp(rng.normal(size=d) - 1), np.exp(rng.normal(size=d)), a, c, 1e-6)
+    return Coordinates(
+        np.exp(rng.normal(size=d) - 1), np.exp(rng.normal(size=d)), a, c, 1e-6
+    )
 
 
 def composed(structure: Structure, at: Coordinates, X: Floats, Y: Floats) -> Floats:
@@ -25,7 +29,9 @@ def composed(structure: Structure, at: Coordinates, X: Floats, Y: Floats) -> Flo
         Y = 1 - (1 - Y**at.a) ** at.c
     K = np.ones((len(X), len(Y)))
     for k, length in enumerate(at.lengths):
-        single = RBF(length) if structure is Structure.GAUSSIAN else Matern(length, nu=2.5)
+        single = (
+            RBF(length) if structure is Structure.GAUSSIAN else Matern(length, nu=2.5)
+        )
         K *= (1 + at.weights[k] * single(X[:, [k]], Y[:, [k]])) / (1 + at.weights[k])
     return K
 
@@ -47,20 +53,32 @@ def test_values_by_hand(structure: Structure, expected: float) -> None:
 
 def test_warped_value_by_hand() -> None:
     # a = 2, c = 3: u(0.5) = 1 - 0.75^3 = 0.578125, u(0) = 0; l = sqrt(5) u: r = 1
-    at = Coordinates(np.array([0.578125 * np.sqrt(5.0)]), np.array([1.0]), np.array([2.0]), np.array([3.0]), 1e-6)
+    at = Coordinates(
+        np.array([0.578125 * np.sqrt(5.0)]),
+        np.array([1.0]),
+        np.array([2.0]),
+        np.array([3.0]),
+        1e-6,
+    )
     K = make_pairs(Structure.WARPED_MATERN, np.array([[0.0], [0.5]])).kernel(at)
     assert_allclose(K, [(1 + 0.8583853627) / 2], atol=1e-10)
 
 
 @pytest.mark.parametrize("structure", list(Structure))
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 3), (17, 1), (23, 6), (9, 50)])
-def test_kernels_are_products_of_scikit_learns(structure: Structure, n: int, d: int) -> None:
+def test_kernels_are_products_of_scikit_learns(
+    structure: Structure, n: int, d: int
+) -> None:
     rng = np.random.default_rng(n)
     X, Y = rng.random((n, d)), rng.random((40, d))
     X[0, 0], Y[0, 0], Y[1] = 0.0, 1.0, X[0]
     at = coordinates(d)
     pairs = make_pairs(structure, X)
-    assert_allclose(pairs.kernel(at), composed(structure, at, X, X)[pairs.rows, pairs.columns], rtol=1e-11)
+    assert_allclose(
+        pairs.kernel(at),
+        composed(structure, at, X, X)[pairs.rows, pairs.columns],
+        rtol=1e-11,
+    )
     cross = cross_kernel(structure, at, scaled_coordinates(structure, at, X), Y)
     assert cross.shape == (n, 40)
     assert_allclose(cross, composed(structure, at, X, Y), rtol=1e-11)
@@ -69,7 +87,9 @@ def test_kernels_are_products_of_scikit_learns(structure: Structure, n: int, d: 
 @pytest.mark.parametrize("structure", list(Structure))
 def test_shortest_lengths_and_equal_rows_are_sound(structure: Structure) -> None:
     X = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 1.0], [0.3, 0.31]])
-    at = Coordinates(np.full(2, 0.01), np.full(2, np.exp(7.0)), np.ones(2), np.ones(2), 1e-8)
+    at = Coordinates(
+        np.full(2, 0.01), np.full(2, np.exp(7.0)), np.ones(2), np.ones(2), 1e-8
+    )
     pairs = make_pairs(structure, X)
     K = pairs.kernel(at)
     assert np.isfinite(K).all()
@@ -81,10 +101,14 @@ def test_shortest_lengths_and_equal_rows_are_sound(structure: Structure) -> None
 def test_warp_is_the_identity_at_one_and_keeps_the_ends() -> None:
     x = np.linspace(0, 1, 11)
     assert_allclose(warp(x, np.ones(11), np.ones(11)), x, atol=1e-15)
-    assert_allclose(warp(np.array([0.0, 1.0]), np.full(2, 0.05), np.full(2, 20.0)), [0.0, 1.0])
+    assert_allclose(
+        warp(np.array([0.0, 1.0]), np.full(2, 0.05), np.full(2, 20.0)), [0.0, 1.0]
+    )
 
 
-@pytest.mark.parametrize(("log_a", "log_c"), [(0.0, 0.0), (1.3, -0.7), (-2.9, 2.9), (2.9, -2.9)])
+@pytest.mark.parametrize(
+    ("log_a", "log_c"), [(0.0, 0.0), (1.3, -0.7), (-2.9, 2.9), (2.9, -2.9)]
+)
 def test_warp_derivatives_are_difference_quotients(log_a: float, log_c: float) -> None:
     x = np.array([0.0, 1e-9, 0.02, 0.4, 0.77, 0.999, 1.0])
     h = 1e-6
@@ -92,6 +116,12 @@ def test_warp_derivatives_are_difference_quotients(log_a: float, log_c: float) -
     def at(log_a: float, log_c: float) -> Floats:
         return warp(x, np.exp(np.full(7, log_a)), np.exp(np.full(7, log_c)))
 
-    by_log_a, by_log_c = warp_derivatives(x, np.exp(np.full(7, log_a)), np.exp(np.full(7, log_c)))
-    assert_allclose(by_log_a, (at(log_a + h, log_c) - at(log_a - h, log_c)) / (2 * h), atol=1e-8)
-    assert_allclose(by_log_c, (at(log_a, log_c + h) - at(log_a, log_c - h)) / (2 * h), atol=1e-8)
+    by_log_a, by_log_c = warp_derivatives(
+        x, np.exp(np.full(7, log_a)), np.exp(np.full(7, log_c))
+    )
+    assert_allclose(
+        by_log_a, (at(log_a + h, log_c) - at(log_a - h, log_c)) / (2 * h), atol=1e-8
+    )
+    assert_allclose(
+        by_log_c, (at(log_a, log_c + h) - at(log_a, log_c - h)) / (2 * h), atol=1e-8
+    )

@@ -1,4 +1,6 @@
-"""The objective of a fit beside the normal density, its gradient beside difference quotients."""
+"""The objective of a fit beside the normal density, its gradient beside difference
+quotients.
+"""
 
 import tracemalloc
 
@@ -9,25 +11,36 @@ from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
 from app.optimizer.arrays import Floats, Ints
-from app.optimizer.models.evidence.hyperparameters import Structure, make_prior, number_of_groups, own_groups
+from app.optimizer.models.evidence.hyperparameters import (
+    Structure,
+    make_prior,
+    number_of_groups,
+    own_groups,
+)
 from app.optimizer.models.evidence.penalised_likelihood import PenalisedLikelihood
 
 STRUCTURES = list(Structure)
 
 
-def likelihood(structure: Structure, n: int, d: int, groups: Ints | None = None) -> PenalisedLikelihood:
+def likelihood(
+    structure: Structure, n: int, d: int, groups: Ints | None = None
+) -> PenalisedLikelihood:
     rng = np.random.default_rng(n + d)
     X = rng.random((n, d))
     y = np.sin(6 * X[:, 0]) + X[:, -1] ** 2 + 0.1 * rng.normal(size=n)
     y = (y - y.mean()) / y.std() if n > 1 else y
     groups = own_groups(d) if groups is None else groups
-    return PenalisedLikelihood(structure, X, y, make_prior(structure, number_of_groups(groups)), groups)
+    return PenalisedLikelihood(
+        structure, X, y, make_prior(structure, number_of_groups(groups)), groups
+    )
 
 
 def point(objective: PenalisedLikelihood) -> Floats:
     """Near the start, with a nugget of 1e-3 that keeps difference quotients exact."""
     rng = np.random.default_rng(1)
-    p: Floats = objective.prior.start + 0.5 * rng.normal(size=len(objective.prior.start))
+    p: Floats = objective.prior.start + 0.5 * rng.normal(
+        size=len(objective.prior.start)
+    )
     p[-1] = np.log(1e-3)
     return p
 
@@ -42,7 +55,9 @@ def dense(objective: PenalisedLikelihood) -> Floats:
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_value_is_minus_the_largest_log_density_plus_penalty(structure: Structure) -> None:
+def test_value_is_minus_the_largest_log_density_plus_penalty(
+    structure: Structure,
+) -> None:
     objective = likelihood(structure, 25, 3)
     p = point(objective)
     value, _ = objective(p)
@@ -50,20 +65,34 @@ def test_value_is_minus_the_largest_log_density_plus_penalty(structure: Structur
 
     def minus_log_density(beta_and_log_variance: Floats) -> float:
         beta, log_variance = beta_and_log_variance
-        return -float(multivariate_normal(np.full(n, beta), np.exp(log_variance) * R).logpdf(y))
+        return -float(
+            multivariate_normal(np.full(n, beta), np.exp(log_variance) * R).logpdf(y)
+        )
 
-    best = minimize(minus_log_density, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-11})
+    best = minimize(
+        minus_log_density,
+        np.zeros(2),
+        method="Nelder-Mead",
+        options={"xatol": 1e-9, "fatol": 1e-11},
+    )
     constant = 0.5 * n * (np.log(2 * np.pi) + 1)
-    assert value - objective.prior.penalty(p)[0] == pytest.approx(best.fun - constant, abs=1e-6)
+    assert value - objective.prior.penalty(p)[0] == pytest.approx(
+        best.fun - constant, abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize(("n", "d"), [(2, 1), (5, 8), (40, 3), (130, 4)])
-def test_gradient_is_the_difference_quotient(structure: Structure, n: int, d: int) -> None:
+def test_gradient_is_the_difference_quotient(
+    structure: Structure, n: int, d: int
+) -> None:
     objective = likelihood(structure, n, d)
     p, h = point(objective), 1e-5
     _, gradient = objective(p)
-    quotient = [(objective.value(p + h * e) - objective.value(p - h * e)) / (2 * h) for e in np.eye(len(p))]
+    quotient = [
+        (objective.value(p + h * e) - objective.value(p - h * e)) / (2 * h)
+        for e in np.eye(len(p))
+    ]
     assert_allclose(gradient, quotient, rtol=1e-5, atol=1e-6)
     assert np.abs(gradient).max() > 0.1
 
@@ -73,7 +102,10 @@ def test_gradient_of_groups_is_the_difference_quotient(structure: Structure) -> 
     objective = likelihood(structure, 30, 5, np.array([0, 1, 1, 1, 2]))
     p, h = point(objective), 1e-5
     _, gradient = objective(p)
-    quotient = [(objective.value(p + h * e) - objective.value(p - h * e)) / (2 * h) for e in np.eye(len(p))]
+    quotient = [
+        (objective.value(p + h * e) - objective.value(p - h * e)) / (2 * h)
+        for e in np.eye(len(p))
+    ]
     assert_allclose(gradient, quotient, rtol=1e-5, atol=1e-6)
 
 
@@ -98,8 +130,12 @@ def test_gradient_at_both_bounds_is_finite(structure: Structure) -> None:
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_no_tensor_of_pairs_and_coordinates_beyond_packed_triangles(structure: Structure) -> None:
-    """Three packed triangles per coordinate (distances, factors, slopes) and a few matrices."""
+def test_no_tensor_of_pairs_and_coordinates_beyond_packed_triangles(
+    structure: Structure,
+) -> None:
+    """Three packed triangles per coordinate (distances, factors, slopes) and a few
+    matrices.
+    """
     n, d = 120, 12
     tracemalloc.start()
     likelihood(structure, n, d)(make_prior(structure, d).start)

@@ -1,4 +1,6 @@
-"""Predictions beside the textbook's formulas with full inverses, leave-one-out beside explicit refits."""
+"""Predictions beside the textbook's formulas with full inverses, leave-one-out beside
+explicit refits.
+"""
 
 import numpy as np
 import pytest
@@ -6,7 +8,12 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.evidence.hyperparameters import Hyperparameters, Structure, make_prior, own_groups
+from app.optimizer.models.evidence.hyperparameters import (
+    Hyperparameters,
+    Structure,
+    make_prior,
+    own_groups,
+)
 from app.optimizer.models.evidence.kernels import cross_kernel, scaled_coordinates
 from app.optimizer.models.evidence.posterior import Posterior, condition
 
@@ -22,7 +29,9 @@ def data(n: int, d: int) -> tuple[Floats, Floats]:
 def model(structure: Structure, X: Floats, y: Floats) -> Posterior:
     d = X.shape[1]
     prior = make_prior(structure, d)
-    hyperparameters = Hyperparameters(structure, tuple(prior.mean.tolist())).with_eta(ETA)
+    hyperparameters = Hyperparameters(structure, tuple(prior.mean.tolist())).with_eta(
+        ETA
+    )
     return condition(hyperparameters, prior, X, y, own_groups(d))
 
 
@@ -31,7 +40,9 @@ def kernel(posterior: Posterior, X: Floats, Y: Floats) -> Floats:
     return cross_kernel(structure, at, scaled_coordinates(structure, at, X), Y)
 
 
-def naive(posterior: Posterior, X: Floats, y: Floats, T: Floats, sigma2: float | None = None) -> tuple[Floats, Floats]:
+def naive(
+    posterior: Posterior, X: Floats, y: Floats, T: Floats, sigma2: float | None = None
+) -> tuple[Floats, Floats]:
     """Mean and variance of ordinary kriging, with full inverses."""
     inverse = np.linalg.inv(kernel(posterior, X, X) + ETA * np.eye(len(y)))
     ones, k = np.ones(len(y)), kernel(posterior, X, T)
@@ -46,7 +57,9 @@ def naive(posterior: Posterior, X: Floats, y: Floats, T: Floats, sigma2: float |
 
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize(("n", "d"), [(2, 1), (12, 3), (60, 4)])
-def test_mean_and_variance_are_ordinary_kriging(structure: Structure, n: int, d: int) -> None:
+def test_mean_and_variance_are_ordinary_kriging(
+    structure: Structure, n: int, d: int
+) -> None:
     X, y = data(n, d)
     T = np.random.default_rng(99).random((25, d))
     posterior = model(structure, X, y)
@@ -58,13 +71,17 @@ def test_mean_and_variance_are_ordinary_kriging(structure: Structure, n: int, d:
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_leave_one_out_is_what_refits_without_the_row_predict(structure: Structure) -> None:
+def test_leave_one_out_is_what_refits_without_the_row_predict(
+    structure: Structure,
+) -> None:
     X, y = data(18, 3)
     posterior = model(structure, X, y)
     left_out = posterior.leave_one_out()
     for i in range(len(y)):
         others = np.arange(len(y)) != i
-        mean, variance = naive(posterior, X[others], y[others], X[[i]], posterior.sigma2)
+        mean, variance = naive(
+            posterior, X[others], y[others], X[[i]], posterior.sigma2
+        )
         assert left_out.mean[i] == pytest.approx(mean[0], rel=1e-7)
         assert left_out.variance[i] == pytest.approx(variance[0], rel=1e-6)
         density = norm(mean[0], np.sqrt(variance[0])).logpdf(y[i])
@@ -73,7 +90,9 @@ def test_leave_one_out_is_what_refits_without_the_row_predict(structure: Structu
 
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize("deviations", [0.0, 1.0])
-def test_believed_rows_are_conditioned_on_with_all_else_unchanged(structure: Structure, deviations: float) -> None:
+def test_believed_rows_are_conditioned_on_with_all_else_unchanged(
+    structure: Structure, deviations: float
+) -> None:
     X, y = data(20, 3)
     rng = np.random.default_rng(7)
     pending, T = rng.random((4, 3)), rng.random((30, 3))

@@ -1,4 +1,6 @@
-"""The choice of structure and data by leave-one-out density, its schedule and its record."""
+"""The choice of structure and data by leave-one-out density, its schedule and its
+record.
+"""
 
 import json
 from collections.abc import Callable
@@ -35,11 +37,18 @@ def rough(X: Floats) -> Floats:
     return result
 
 
-def told(n: int = 40, stream: int = 0, function: Callable[[Floats], Floats] = smooth) -> Told:
+def told(
+    n: int = 40, stream: int = 0, function: Callable[[Floats], Floats] = smooth
+) -> Told:
     rng = np.random.default_rng(n)
     X, S = rng.random((n, 2)), rng.random((stream, 2))
     nothing = np.empty((0, 2))
-    return Told(Data(X, function(X)), Data(nothing, np.empty(0)), np.empty(0, dtype=np.int64), Data(S, function(S)))
+    return Told(
+        Data(X, function(X)),
+        Data(nothing, np.empty(0)),
+        np.empty(0, dtype=np.int64),
+        Data(S, function(S)),
+    )
 
 
 def first(data: Told) -> tuple[Candidate, Choice]:
@@ -76,13 +85,17 @@ def test_score_is_the_mean_density_of_full_samples_less_what_a_warp_costs() -> N
         density = candidate.posterior.leave_one_out().log_density
         penalty = WARPED_PENALTY if structure is Structure.WARPED_MATERN else 0.0
         assert candidate.score == pytest.approx(density.mean() - penalty)
-        assert score(candidate.posterior, 5) == pytest.approx(density[:5].mean() - penalty)
+        assert score(candidate.posterior, 5) == pytest.approx(
+            density[:5].mean() - penalty
+        )
 
 
 def test_one_challenge_in_four_turns_and_every_rival_in_turn() -> None:
     choice = Choice(Structure.GAUSSIAN, False, ())
     rivals = [challenger(choice, True, turn) for turn in range(40)]
-    assert [turn for turn, rival in enumerate(rivals) if rival is not None] == list(range(0, 40, 4))
+    assert [turn for turn, rival in enumerate(rivals) if rival is not None] == list(
+        range(0, 40, 4)
+    )
     tried = {rival for rival in rivals if rival is not None}
     assert tried == {
         (Structure.MATERN, False),
@@ -95,12 +108,24 @@ def test_one_challenge_in_four_turns_and_every_rival_in_turn() -> None:
     assert without == {(Structure.MATERN, False), (Structure.WARPED_MATERN, False)}
 
 
-@pytest.mark.parametrize(("lead", "adopted"), [(2 * MARGIN, True), (0.5 * MARGIN, False), (-1.0, False)])
-def test_challenger_must_be_better_by_the_margin(monkeypatch: pytest.MonkeyPatch, lead: float, adopted: bool) -> None:
+@pytest.mark.parametrize(
+    ("lead", "adopted"), [(2 * MARGIN, True), (0.5 * MARGIN, False), (-1.0, False)]
+)
+def test_challenger_must_be_better_by_the_margin(
+    monkeypatch: pytest.MonkeyPatch, lead: float, adopted: bool
+) -> None:
     _, before = first(told())
     assert before.structure is Structure.GAUSSIAN
-    scores = {Structure.GAUSSIAN: 1.0, Structure.MATERN: 1.0 + lead, Structure.WARPED_MATERN: 1.0 + lead}
-    monkeypatch.setattr(structure_choice, "score", lambda posterior, _: scores[posterior.hyperparameters.structure])
+    scores = {
+        Structure.GAUSSIAN: 1.0,
+        Structure.MATERN: 1.0 + lead,
+        Structure.WARPED_MATERN: 1.0 + lead,
+    }
+    monkeypatch.setattr(
+        structure_choice,
+        "score",
+        lambda posterior, _: scores[posterior.hyperparameters.structure],
+    )
     candidate, after = choose_model(told(), before, 4, np.random.default_rng(0))
     assert (after.structure is not Structure.GAUSSIAN) == adopted
     assert candidate.structure is after.structure
@@ -115,7 +140,11 @@ def test_fits_after_the_first_are_warm_and_recorded() -> None:
     assert after.start(after.structure) == candidate.posterior.hyperparameters
     assert after.start(Structure.MATERN) == before.start(Structure.MATERN)
     _, challenged = choose_model(told(43), before, 4, np.random.default_rng(0))
-    changed = [structure for structure in Structure if challenged.start(structure) != before.start(structure)]
+    changed = [
+        structure
+        for structure in Structure
+        if challenged.start(structure) != before.start(structure)
+    ]
     assert len(changed) == 2
 
 
@@ -125,14 +154,22 @@ def test_replay_from_the_record_is_the_same_to_the_last_bit() -> None:
     assert restored == before
     T = np.random.default_rng(1).random((20, 2))
     for turn in (4, 5, 8):
-        one, choice = choose_model(told(45, stream=30), before, turn, np.random.default_rng(turn))
-        two, again = choose_model(told(45, stream=30), restored, turn, np.random.default_rng(turn))
+        one, choice = choose_model(
+            told(45, stream=30), before, turn, np.random.default_rng(turn)
+        )
+        two, again = choose_model(
+            told(45, stream=30), restored, turn, np.random.default_rng(turn)
+        )
         assert choice == again
-        assert_array_equal(one.posterior.mean_and_std(T)[1], two.posterior.mean_and_std(T)[1])
+        assert_array_equal(
+            one.posterior.mean_and_std(T)[1], two.posterior.mean_and_std(T)[1]
+        )
 
 
 def test_choice_with_a_stream_goes_on_without_one() -> None:
-    candidate, choice = choose_model(told(30), Choice(Structure.MATERN, True, ()), 5, np.random.default_rng(0))
+    candidate, choice = choose_model(
+        told(30), Choice(Structure.MATERN, True, ()), 5, np.random.default_rng(0)
+    )
     assert not candidate.stream
     assert not choice.stream
     assert candidate.posterior.evaluations > 5
@@ -142,7 +179,9 @@ def test_choice_with_a_stream_goes_on_without_one() -> None:
 def test_few_or_constant_values_have_a_model(n: int) -> None:
     for function in (smooth, lambda X: np.full(len(X), 3.0)):
         candidate, choice = first(told(n, function=function))
-        again, _ = choose_model(told(n, function=function), choice, 4, np.random.default_rng(0))
+        again, _ = choose_model(
+            told(n, function=function), choice, 4, np.random.default_rng(0)
+        )
         T = np.random.default_rng(1).random((5, 2))
         assert np.isfinite(candidate.posterior.mean_and_std(T)).all()
         assert np.isfinite(again.posterior.mean_and_std(T)).all()
@@ -150,7 +189,9 @@ def test_few_or_constant_values_have_a_model(n: int) -> None:
 
 def test_groups_and_fixed_nugget_reach_the_fit() -> None:
     options = Options(groups=np.array([0, 0]), eta=0.01)
-    candidate, choice = choose_model(told(20), None, 1, np.random.default_rng(0), options)
+    candidate, choice = choose_model(
+        told(20), None, 1, np.random.default_rng(0), options
+    )
     assert candidate.posterior.at.lengths[0] == candidate.posterior.at.lengths[1]
     assert candidate.posterior.eta == pytest.approx(0.01)
     assert {len(fitted.values) for fitted in choice.fitted} == {3, 5}

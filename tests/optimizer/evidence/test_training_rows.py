@@ -21,7 +21,9 @@ def points(n: int, seed: int) -> Floats:
 
 
 def told(full: int, extra: int, stream: int) -> Told:
-    """Values are the number of the source plus a running number; extras of step s are told in steps 1, 2, …"""
+    """Values are the number of the source plus a running number; extras of step s are
+    told in steps 1, 2, …
+    """
     return Told(
         Data(points(full, 1), numbered(1e4, full)),
         Data(points(extra, 2), numbered(2e4, extra)),
@@ -49,7 +51,11 @@ def test_all_full_samples_come_first() -> None:
 
 def test_more_full_samples_than_rows_are_all_kept() -> None:
     assert counts(with_stream(told(MOST_ROWS + 20, 30, 30)).y) == [MOST_ROWS + 20, 0, 0]
-    assert counts(without_stream(told(MOST_ROWS + 20, 30, 30)).y) == [MOST_ROWS + 20, 0, 0]
+    assert counts(without_stream(told(MOST_ROWS + 20, 30, 30)).y) == [
+        MOST_ROWS + 20,
+        0,
+        0,
+    ]
 
 
 def test_newest_cheap_only_samples_fill_the_rows() -> None:
@@ -96,7 +102,8 @@ def test_order_in_which_values_were_told_plays_no_part() -> None:
 
 def test_farthest_first_by_hand() -> None:
     X = np.array([[0.1], [0.2], [0.55], [0.9], [1.0]])
-    # From 0: first 1.0; then 0.55, which is 0.45 from 1.0; then 0.2, which is 0.2 from 0; then 0.1 and 0.9 tie at 0.1.
+    # From 0: first 1.0; then 0.55, which is 0.45 from 1.0; then 0.2, which is 0.2 from
+    # 0; then 0.1 and 0.9 tie at 0.1.
     order = farthest_first(X, np.array([[0.0]]), 4)
     assert order.tolist()[:3] == [4, 2, 1]
     assert order[3] in (0, 3)

@@ -14,7 +14,9 @@ def clock(database_url: str) -> Iterator[DatabaseClock]:
 
 
 @pytest.fixture
-def database(database_url: str, clock: DatabaseClock) -> Iterator[Database]:  # the clock is made first
+def database(
+    database_url: str, clock: DatabaseClock
+) -> Iterator[Database]:  # the clock is made first
     database = Database(database_url)
     yield database
     database.close()

@@ -11,8 +11,8 @@ from sqlalchemy.pool import Pool
 
 UNIX_EPOCH_DAYS = 2440587.5  # as a Julian date
 DAY_S = 86400.0
-# `clock_timestamp` is looked up in this schema first, for every connection to the database; the statements of the
-# server are the same.
+# `clock_timestamp` is looked up in this schema first, for every connection to the
+# database; the statements of the server are the same.
 POSTGRESQL = """
 CREATE SCHEMA clock;
 CREATE TABLE clock.set (ahead double precision);
@@ -35,7 +35,9 @@ class DatabaseClock:
 
 class SQLiteClock(DatabaseClock):
     def replace_function(self, connection: Any, _record: Any) -> None:
-        """SQLite reads its process's clock; a function of the same name takes precedence over its own."""
+        """SQLite reads its process's clock; a function of the same name takes
+        precedence over its own.
+        """
         connection.create_function("julianday", 1, self._julian_day)
 
     def _julian_day(self, _now: str) -> float:
@@ -57,7 +59,9 @@ class PostgreSQLClock(DatabaseClock):
 def settable_clock(url: str) -> Iterator[DatabaseClock]:
     """Enter it before the database is opened."""
     if not url.startswith("sqlite"):
-        with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
+        with psycopg.connect(
+            url.replace("+psycopg", ""), autocommit=True
+        ) as connection:
             yield PostgreSQLClock(connection)
         return
     clock = SQLiteClock()

@@ -1,4 +1,6 @@
-"""Clocks of the database that are set forward or back by hours: no live worker loses its job, no job is stuck."""
+"""Clocks of the database that are set forward or back by hours: no live worker loses
+its job, no job is stuck.
+"""
 
 import random
 from collections.abc import Sequence
@@ -19,7 +21,9 @@ from tests.reliability.clocks.timed_lab import LEASE_S, TICK_S, TimedLab
 
 pytestmark = pytest.mark.own_database
 HOUR_S = 3600.0
-BOTH_WAYS = pytest.mark.parametrize("set_s", [5 * HOUR_S, -5 * HOUR_S], ids=["forward", "back"])
+BOTH_WAYS = pytest.mark.parametrize(
+    "set_s", [5 * HOUR_S, -5 * HOUR_S], ids=["forward", "back"]
+)
 
 
 def test_database_reads_the_test_clock(lab: TimedLab) -> None:
@@ -44,7 +48,9 @@ def test_live_worker_keeps_its_job(lab: TimedLab, set_s: float) -> None:
 
 
 @BOTH_WAYS
-def test_dead_worker_loses_its_job_within_two_lease_times(lab: TimedLab, set_s: float) -> None:
+def test_dead_worker_loses_its_job_within_two_lease_times(
+    lab: TimedLab, set_s: float
+) -> None:
     (lost,) = lab.ask("crash")
     lab.clock.advance(set_s)
     lab.pass_time(2 * LEASE_S + 2 * TICK_S)
@@ -65,7 +71,9 @@ def test_backoff_ends(lab: TimedLab, set_s: float) -> None:
 
 
 @BOTH_WAYS
-def test_step_of_a_dead_planner_is_planned(database: Database, clock: DatabaseClock, set_s: float) -> None:
+def test_step_of_a_dead_planner_is_planned(
+    database: Database, clock: DatabaseClock, set_s: float
+) -> None:
     lab = TimedLab(database, clock)
     assert database.write(claim_step, CLAIM_S) is not None
     assert not plan_one(database)
@@ -75,7 +83,9 @@ def test_step_of_a_dead_planner_is_planned(database: Database, clock: DatabaseCl
 
 
 @BOTH_WAYS
-def test_failed_step_is_retried(database: Database, clock: DatabaseClock, set_s: float) -> None:
+def test_failed_step_is_retried(
+    database: Database, clock: DatabaseClock, set_s: float
+) -> None:
     TimedLab(database, clock)
     step = database.write(claim_step, CLAIM_S)
     assert step is not None
@@ -86,7 +96,9 @@ def test_failed_step_is_retried(database: Database, clock: DatabaseClock, set_s:
 
 
 @BOTH_WAYS
-def test_worker_seen_before_the_change_is_not_alive(lab: TimedLab, set_s: float) -> None:
+def test_worker_seen_before_the_change_is_not_alive(
+    lab: TimedLab, set_s: float
+) -> None:
     """Whether it is alive is unknown; a live worker asks again within a minute."""
 
     def alive() -> list[bool]:
@@ -112,13 +124,17 @@ def test_duration_over_a_clock_set_back_is_unknown(lab: TimedLab) -> None:
 @BOTH_WAYS
 def test_events_are_kept(lab: TimedLab, set_s: float) -> None:
     with lab.database.read() as connection:
-        count = connection.execute(select(func.count()).select_from(events)).scalar_one()
+        count = connection.execute(
+            select(func.count()).select_from(events)
+        ).scalar_one()
     lab.clock.advance(set_s)
     assert trim(lab.database, 1.0) == 0
     assert len(lab.rows(events)) == count > 0
 
 
-def test_study_finishes_while_its_clock_is_set_all_the_time(database: Database, clock: DatabaseClock) -> None:
+def test_study_finishes_while_its_clock_is_set_all_the_time(
+    database: Database, clock: DatabaseClock
+) -> None:
     lab = TimedLab(database, clock, budget=5, initial_samples=4, generations=1)
     rng = random.Random(1)  # noqa: S311
 
@@ -133,7 +149,9 @@ def test_study_finishes_while_its_clock_is_set_all_the_time(database: Database, 
 
 
 @BOTH_WAYS
-def test_dead_worker_loses_its_job_though_the_server_is_interrupted(lab: TimedLab, set_s: float) -> None:
+def test_dead_worker_loses_its_job_though_the_server_is_interrupted(
+    lab: TimedLab, set_s: float
+) -> None:
     lab.ask("crash")
     lab.interrupt(2)
     lab.clock.advance(set_s)

@@ -22,9 +22,15 @@ def test_job_may_take_much_longer_than_its_lease(lab: TimedLab) -> None:
     assert lab.outcomes() == ["done"]
 
 
-def test_job_past_its_timeout_expires_and_its_value_is_accepted(database: Database, clock: DatabaseClock) -> None:
+def test_job_past_its_timeout_expires_and_its_value_is_accepted(
+    database: Database, clock: DatabaseClock
+) -> None:
     timeout_s = 3 * LEASE_S
-    lab = running_lab(database, clock, objectives=[{"name": "mass"}, {"name": "crash", "timeout_s": timeout_s}])
+    lab = running_lab(
+        database,
+        clock,
+        objectives=[{"name": "mass"}, {"name": "crash", "timeout_s": timeout_s}],
+    )
     (job,) = lab.ask("crash")
     lab.pass_time(timeout_s - 2 * TICK_S, job)
     clock.advance(3 * TICK_S)
@@ -37,7 +43,10 @@ def test_job_past_its_timeout_expires_and_its_value_is_accepted(database: Databa
 
 
 def test_outage_longer_than_every_lease_starts_nothing_twice(lab: TimedLab) -> None:
-    """The planner ran all the time. A worker that returns within a lease time goes on; another loses its job then."""
+    """The planner ran all the time.
+
+    A worker that returns within a lease time goes on; another loses its job then.
+    """
     returning, gone = lab.ask("crash", most=2)
     lab.pass_time(LEASE_S / 2, returning, gone)
     lab.pass_time(20 * LEASE_S, served=False)
@@ -51,8 +60,12 @@ def test_outage_longer_than_every_lease_starts_nothing_twice(lab: TimedLab) -> N
     assert lab.job(returning.job)["attempts"] == 1
 
 
-def test_dead_worker_loses_its_job_though_the_server_never_runs_for_a_whole_lease(lab: TimedLab) -> None:
-    """A quarter of each lease time counts as served, so two lease times of service take nine rounds."""
+def test_dead_worker_loses_its_job_though_the_server_never_runs_for_a_whole_lease(
+    lab: TimedLab,
+) -> None:
+    """A quarter of each lease time counts as served, so two lease times of service take
+    nine rounds.
+    """
     (lost,) = lab.ask("crash")
     assert 7 <= lab.interrupt(20) <= 10
     lab.interrupt(1)  # the back-off
@@ -60,7 +73,9 @@ def test_dead_worker_loses_its_job_though_the_server_never_runs_for_a_whole_leas
     assert lab.rows(kept_leases) == []
 
 
-def test_long_lease_ends_though_the_server_restarts_more_often(database: Database, clock: DatabaseClock) -> None:
+def test_long_lease_ends_though_the_server_restarts_more_often(
+    database: Database, clock: DatabaseClock
+) -> None:
     """For example a lease of a day and a restart every day."""
     lab = TimedLab(database, clock, lease_s=5 * LEASE_S)
     lab.plan()
@@ -71,7 +86,9 @@ def test_long_lease_ends_though_the_server_restarts_more_often(database: Databas
     assert lab.outcomes() == ["expired"]
 
 
-def test_live_worker_keeps_its_job_though_the_server_never_runs_for_a_whole_lease(lab: TimedLab) -> None:
+def test_live_worker_keeps_its_job_though_the_server_never_runs_for_a_whole_lease(
+    lab: TimedLab,
+) -> None:
     (job,) = lab.ask("crash")
     assert lab.interrupt(12, job) == 12
     lab.tell(job)
@@ -93,7 +110,9 @@ def test_outages_leave_a_worker_two_lease_times_of_service(lab: TimedLab) -> Non
 
 
 def test_outage_before_a_heartbeat_does_not_count_later(lab: TimedLab) -> None:
-    """After a heartbeat the next silence of a worker begins anew, however long servers have run since the outage."""
+    """After a heartbeat the next silence of a worker begins anew, however long servers
+    have run since the outage.
+    """
     (job,) = lab.ask("crash")
     for _ in range(2):
         lab.pass_time(2 * LEASE_S, served=False)

@@ -1,4 +1,6 @@
-"""A lab with a server, housekeeping and live workers, in which time passes only as the test says."""
+"""A lab with a server, housekeeping and live workers, in which time passes only as the
+test says.
+"""
 
 from typing import Any
 
@@ -16,12 +18,16 @@ LEASE_S = 12.0
 
 
 class TimedLab(Lab):
-    def __init__(self, database: Database, clock: DatabaseClock, **changes: Any) -> None:
+    def __init__(
+        self, database: Database, clock: DatabaseClock, **changes: Any
+    ) -> None:
         self.clock = clock
         super().__init__(database, **changes)
 
     def pass_time(self, seconds: float, *alive: Job, served: bool = True) -> None:
-        """Advance the clock in ticks; workers of `alive` jobs send heartbeats while a server runs (`served`)."""
+        """Advance the clock in ticks; workers of `alive` jobs send heartbeats while a
+        server runs (`served`).
+        """
         for _ in range(round(seconds / TICK_S)):
             self.clock.advance(TICK_S)
             self.run_housekeeping(*alive, served=served)
@@ -40,7 +46,9 @@ class TimedLab(Lab):
             assert (response.cancel, response.reason) == (False, None)
 
     def interrupt(self, rounds: int, *alive: Job) -> int:
-        """A server that never runs for a whole lease time; return the round in which a lease expired first."""
+        """A server that never runs for a whole lease time; return the round in which a
+        lease expired first.
+        """
         for number in range(rounds):
             self.pass_time(LEASE_S - 2 * TICK_S, *alive)
             self.pass_time(2 * TICK_S, served=False)

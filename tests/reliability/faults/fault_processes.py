@@ -16,7 +16,8 @@ from sqlalchemy import text
 from app.store.database import Database
 from tests.e2e.processes import PATIENCE_S, ROOT, eventually
 
-# One process imports the libraries, and each operation is a fork of it. It has no threads, so forking it is safe.
+# One process imports the libraries, and each operation is a fork of it. It has no
+# threads, so forking it is safe.
 _CONTEXT = multiprocessing.get_context("forkserver")
 _WAIT_FOR_WRITER_S = 0.3
 _WAITING_FOR_LOCK = text(
@@ -128,7 +129,9 @@ class FaultProcess:
         self.await_held(point)
 
     def result(self) -> Any:
-        """What the function returned, or raise its error; EOFError if the process was killed."""
+        """What the function returned, or raise its error; EOFError if the process was
+        killed.
+        """
         assert self.receiver.poll(PATIENCE_S), "the process does not end"
         result = self.receiver.recv()
         if isinstance(result, BaseException):
@@ -136,7 +139,9 @@ class FaultProcess:
         return result
 
     def run_beside(self, other: Callable[[], Any]) -> ConcurrentResults:
-        """Run another operation in this process; resume when it is done, or waits for the held one."""
+        """Run another operation in this process; resume when it is done, or waits for
+        the held one.
+        """
         with ThreadPoolExecutor(1) as pool:
             future = pool.submit(other)
             try:
@@ -169,7 +174,9 @@ def fault_points(folder: Path) -> Iterator[FaultPoints]:
         patch.setenv("COUNTERPOISE_FAULTS", str(folder))
         patch.setenv("PYTHONPATH", str(ROOT))
         _CONTEXT.set_forkserver_preload(["tests.reliability.faults.forkserver_preload"])
-        first = _CONTEXT.Process(target=os.getpid)  # starts the fork server with this environment
+        first = _CONTEXT.Process(
+            target=os.getpid
+        )  # starts the fork server with this environment
         first.start()
         first.join()
     yield FaultPoints(folder)
@@ -178,9 +185,14 @@ def fault_points(folder: Path) -> Iterator[FaultPoints]:
 def _await_done_or_blocked(database: Database, future: Future[Any]) -> None:
     if database.is_sqlite:  # it does not show which connection waits for the write lock
         deadline = time.monotonic() + _WAIT_FOR_WRITER_S
-        eventually(lambda: future.done() or time.monotonic() > deadline, "the other operation")
+        eventually(
+            lambda: future.done() or time.monotonic() > deadline, "the other operation"
+        )
     else:
-        eventually(lambda: future.done() or _any_waits_for_lock(database), "the other operation, or a lock")
+        eventually(
+            lambda: future.done() or _any_waits_for_lock(database),
+            "the other operation, or a lock",
+        )
 
 
 def _any_waits_for_lock(database: Database) -> bool:

@@ -11,12 +11,16 @@ FIRST_REVISION = "0001"
 
 
 def write_first_version(database: Database) -> None:
-    database.migrate(lambda connection: command.upgrade(migration_config(connection), FIRST_REVISION))
+    database.migrate(
+        lambda connection: command.upgrade(migration_config(connection), FIRST_REVISION)
+    )
     database.write(fill)
 
 
 def check_first_version_kept(database: Database) -> None:
-    """Every row and cell of the first version is unchanged; only the endings of studies have become codes."""
+    """Every row and cell of the first version is unchanged; only the endings of studies
+    have become codes.
+    """
     for name, old_rows in OLD.items():
         rows = rows_of(database, metadata.tables[name])
         for row, old_row in zip(rows, old_rows, strict=True):

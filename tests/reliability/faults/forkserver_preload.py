@@ -8,4 +8,13 @@ from app.service.work import ask, heartbeat
 from app.store import upgrade
 from tests.reliability.faults import fault_processes
 
-__all__ = ["ask", "fault_processes", "heartbeat", "import_evaluations", "lifecycle", "planner", "replay", "upgrade"]
+__all__ = [
+    "ask",
+    "fault_processes",
+    "heartbeat",
+    "import_evaluations",
+    "lifecycle",
+    "planner",
+    "replay",
+    "upgrade",
+]

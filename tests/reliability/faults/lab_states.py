@@ -45,7 +45,9 @@ def lab_with_due_second_search(database: Database) -> tuple[Lab, Job]:
 
 def asks(max_jobs: int, objective: str = "crash") -> list[Ask]:
     """The request of another worker."""
-    return [Ask(worker="other", studies=["wing"], objectives=[objective], max_jobs=max_jobs)]
+    return [
+        Ask(worker="other", studies=["wing"], objectives=[objective], max_jobs=max_jobs)
+    ]
 
 
 def make_overdue(lab: Lab) -> None:
@@ -70,7 +72,11 @@ def expire_all(lab: Lab) -> int:
 
 def end_claims(database: Database) -> None:
     """Other planners may claim every step that is due."""
-    database.write(lambda connection: connection.execute(update(steps).values(claim_expires_at=0.0)))
+    database.write(
+        lambda connection: connection.execute(
+            update(steps).values(claim_expires_at=0.0)
+        )
+    )
 
 
 def attempt_outcomes(lab: Lab) -> list[str | None]:

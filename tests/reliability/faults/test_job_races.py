@@ -1,4 +1,6 @@
-"""Races for jobs: one process is held between its read and its write while another one acts."""
+"""Races for jobs: one process is held between its read and its write while another one
+acts.
+"""
 
 import pytest
 
@@ -30,9 +32,13 @@ def lab(database: Database) -> Lab:
 
 
 def test_two_asks_share_no_job(lab: Lab, faults: FaultPoints) -> None:
-    with faults.held("ask.written", serve_asks, lab.database, asks(2), HEARTBEAT_S) as other:
+    with faults.held(
+        "ask.written", serve_asks, lab.database, asks(2), HEARTBEAT_S
+    ) as other:
         (first,), second, waited = other.run_beside(lambda: lab.ask("crash", most=4))
-    assert lab.database.is_sqlite or not waited, "an ask waits for locked jobs instead of skipping them"
+    assert lab.database.is_sqlite or not waited, (
+        "an ask waits for locked jobs instead of skipping them"
+    )
     assert len(first) == 2
     leased = [job.job for job in first + second]
     assert len(leased) == len(set(leased)) == 4
@@ -42,7 +48,9 @@ def test_two_asks_share_no_job(lab: Lab, faults: FaultPoints) -> None:
 # Expiry: a planner has read the overdue leases, and something happens before it writes.
 
 
-def test_expiry_that_read_before_an_ask_keeps_the_new_lease(lab: Lab, faults: FaultPoints) -> None:
+def test_expiry_that_read_before_an_ask_keeps_the_new_lease(
+    lab: Lab, faults: FaultPoints
+) -> None:
     (job,) = lab.ask("crash")
     make_overdue(lab)
     with faults.held("expire.found", expire_leases, lab.database) as expiry:
@@ -57,7 +65,9 @@ def test_expiry_that_read_before_an_ask_keeps_the_new_lease(lab: Lab, faults: Fa
     lab.check_counters()
 
 
-def test_expiry_that_read_before_a_heartbeat_keeps_the_lease(lab: Lab, faults: FaultPoints) -> None:
+def test_expiry_that_read_before_a_heartbeat_keeps_the_lease(
+    lab: Lab, faults: FaultPoints
+) -> None:
     (job,) = lab.ask("crash")
     make_overdue(lab)
     with faults.held("expire.found", expire_leases, lab.database) as expiry:
@@ -67,7 +77,9 @@ def test_expiry_that_read_before_a_heartbeat_keeps_the_lease(lab: Lab, faults: F
     assert lab.job(job.job)["lease"] == job.lease
 
 
-def test_expiry_that_read_before_a_tell_keeps_the_value(lab: Lab, faults: FaultPoints) -> None:
+def test_expiry_that_read_before_a_tell_keeps_the_value(
+    lab: Lab, faults: FaultPoints
+) -> None:
     (job,) = lab.ask("crash")
     make_overdue(lab)
     with faults.held("expire.found", expire_leases, lab.database) as expiry:
@@ -89,10 +101,14 @@ def test_two_expiries_count_one_loss(lab: Lab, faults: FaultPoints) -> None:
     lab.check_counters()
 
 
-def test_expiry_waits_for_a_tell_that_is_being_written(lab: Lab, faults: FaultPoints) -> None:
+def test_expiry_waits_for_a_tell_that_is_being_written(
+    lab: Lab, faults: FaultPoints
+) -> None:
     (job,) = lab.ask("crash")
     make_overdue(lab)
-    with faults.held("tell.written", tell, lab.database, [lab.said(job, 1.0)]) as telling:
+    with faults.held(
+        "tell.written", tell, lab.database, [lab.said(job, 1.0)]
+    ) as telling:
         results = telling.run_beside(lambda: expire_leases(lab.database))
     assert results.held[0].status == 200
     assert results.other == 0
@@ -104,7 +120,9 @@ def test_expiry_waits_for_a_tell_that_is_being_written(lab: Lab, faults: FaultPo
 # Tells.
 
 
-def test_tell_whose_lease_expires_meanwhile_is_recorded(lab: Lab, faults: FaultPoints) -> None:
+def test_tell_whose_lease_expires_meanwhile_is_recorded(
+    lab: Lab, faults: FaultPoints
+) -> None:
     (job,) = lab.ask("crash")
     make_overdue(lab)
     if lab.database.is_sqlite:
@@ -124,7 +142,9 @@ def test_tell_whose_lease_expires_meanwhile_is_recorded(lab: Lab, faults: FaultP
 
 
 @pytest.mark.parametrize("point", ["tell.begun", "tell.written"])
-def test_one_of_two_tells_on_one_lease_is_refused(lab: Lab, faults: FaultPoints, point: str) -> None:
+def test_one_of_two_tells_on_one_lease_is_refused(
+    lab: Lab, faults: FaultPoints, point: str
+) -> None:
     (job,) = lab.ask("crash")
     with faults.held(point, tell, lab.database, [lab.said(job, 1.0)]) as telling:
         results = telling.run_beside(lambda: lab.tell(job, 2.0))
@@ -137,7 +157,9 @@ def test_one_of_two_tells_on_one_lease_is_refused(lab: Lab, faults: FaultPoints,
 
 
 @pytest.mark.parametrize("point", ["tell.begun", "tell.written"])
-def test_first_value_stands_when_two_leases_tell_at_once(lab: Lab, faults: FaultPoints, point: str) -> None:
+def test_first_value_stands_when_two_leases_tell_at_once(
+    lab: Lab, faults: FaultPoints, point: str
+) -> None:
     (old,) = lab.ask("crash")
     expire_all(lab)
     (new,) = lab.ask("crash")
@@ -156,7 +178,9 @@ def test_first_value_stands_when_two_leases_tell_at_once(lab: Lab, faults: Fault
 # Leases that are revived, and jobs that are taken while their study ends.
 
 
-def test_ask_beside_a_revival_skips_the_revived_job(lab: Lab, faults: FaultPoints) -> None:
+def test_ask_beside_a_revival_skips_the_revived_job(
+    lab: Lab, faults: FaultPoints
+) -> None:
     (job,) = lab.ask("crash")
     expire_all(lab)
     with faults.held("revive.written", heartbeat, lab.database, [job.lease]) as revival:
@@ -167,10 +191,14 @@ def test_ask_beside_a_revival_skips_the_revived_job(lab: Lab, faults: FaultPoint
     lab.check_counters()
 
 
-def test_revival_beside_an_ask_leaves_the_job_to_the_new_lease(lab: Lab, faults: FaultPoints) -> None:
+def test_revival_beside_an_ask_leaves_the_job_to_the_new_lease(
+    lab: Lab, faults: FaultPoints
+) -> None:
     (job,) = lab.ask("crash")
     expire_all(lab)
-    with faults.held("ask.written", serve_asks, lab.database, asks(4), HEARTBEAT_S) as other:
+    with faults.held(
+        "ask.written", serve_asks, lab.database, asks(4), HEARTBEAT_S
+    ) as other:
         results = other.run_beside(lambda: heartbeat(lab.database, [job.lease]))
     assert results.other[0].expires_at is None
     (leased,) = results.held
@@ -179,8 +207,12 @@ def test_revival_beside_an_ask_leaves_the_job_to_the_new_lease(lab: Lab, faults:
 
 
 def test_stop_beside_an_ask_keeps_the_new_lease(lab: Lab, faults: FaultPoints) -> None:
-    with faults.held("ask.written", serve_asks, lab.database, asks(1), HEARTBEAT_S) as other:
-        results = other.run_beside(lambda: stop(lab.database, "wing", cancel_running=False))
+    with faults.held(
+        "ask.written", serve_asks, lab.database, asks(1), HEARTBEAT_S
+    ) as other:
+        results = other.run_beside(
+            lambda: stop(lab.database, "wing", cancel_running=False)
+        )
     ((taken,),) = results.held
     assert jobs_in(lab, "leased") == [taken.job]
     assert jobs_in(lab, "ready") == []
@@ -190,13 +222,17 @@ def test_stop_beside_an_ask_keeps_the_new_lease(lab: Lab, faults: FaultPoints) -
 
 
 def test_delete_beside_an_ask_is_refused(lab: Lab, faults: FaultPoints) -> None:
-    """An ask locks no study, so a delete that only counted the leases that it sees would miss the new ones."""
+    """An ask locks no study, so a delete that only counted the leases that it sees
+    would miss the new ones.
+    """
 
     def refused() -> None:
         with pytest.raises(StudyBusy, match="2 jobs are with workers"):
             delete(lab.database, "wing", force=False)
 
-    with faults.held("ask.written", serve_asks, lab.database, asks(2), HEARTBEAT_S) as other:
+    with faults.held(
+        "ask.written", serve_asks, lab.database, asks(2), HEARTBEAT_S
+    ) as other:
         (leased,), _, waited = other.run_beside(refused)
     assert waited
     assert [lab.tell(job, 1.0).status for job in leased] == [200, 200]

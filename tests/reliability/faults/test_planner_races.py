@@ -35,7 +35,9 @@ def planned_full(lab: Lab) -> int:
 
 
 def check_one_step(lab: Lab) -> None:
-    """The first search step happened once, with its two full samples, and can be replayed."""
+    """The first search step happened once, with its two full samples, and can be
+    replayed.
+    """
     step = search_step(lab)
     assert step["state"] == "done"
     proposed = [row for row in lab.rows(samples) if row["step_id"] == step["id"]]
@@ -47,14 +49,18 @@ def check_one_step(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("point", ["claim.written", "step.claimed"])
-def test_one_of_two_planners_gets_the_step(lab: Lab, faults: FaultPoints, point: str) -> None:
+def test_one_of_two_planners_gets_the_step(
+    lab: Lab, faults: FaultPoints, point: str
+) -> None:
     with faults.held(point, plan_one, lab.database) as planner:
         results = planner.run_beside(lambda: plan_one(lab.database))
     assert (results.held, results.other) == (True, False)
     check_one_step(lab)
 
 
-def test_planner_that_lost_its_claim_commits_nothing(lab: Lab, faults: FaultPoints) -> None:
+def test_planner_that_lost_its_claim_commits_nothing(
+    lab: Lab, faults: FaultPoints
+) -> None:
     with faults.held("step.computed", plan_one, lab.database) as planner:
         end_claims(lab.database)
         assert plan_one(lab.database)
@@ -63,7 +69,9 @@ def test_planner_that_lost_its_claim_commits_nothing(lab: Lab, faults: FaultPoin
     check_one_step(lab)
 
 
-def test_planner_that_lost_its_claim_leaves_the_step_to_its_new_owner(lab: Lab, faults: FaultPoints) -> None:
+def test_planner_that_lost_its_claim_leaves_the_step_to_its_new_owner(
+    lab: Lab, faults: FaultPoints
+) -> None:
     """The step is still due; only the claim shows which planner owns it."""
     with faults.held("step.computed", plan_one, lab.database) as first:
         end_claims(lab.database)
@@ -79,7 +87,9 @@ def test_planner_that_lost_its_claim_leaves_the_step_to_its_new_owner(lab: Lab, 
     check_one_step(lab)
 
 
-def test_step_that_is_being_written_is_not_claimed_again(lab: Lab, faults: FaultPoints) -> None:
+def test_step_that_is_being_written_is_not_claimed_again(
+    lab: Lab, faults: FaultPoints
+) -> None:
     with faults.held("step.computed", plan_one, lab.database) as planner:
         end_claims(lab.database)
         planner.advance_to("step.written")
@@ -87,7 +97,9 @@ def test_step_that_is_being_written_is_not_claimed_again(lab: Lab, faults: Fault
     check_one_step(lab)
 
 
-def test_step_computed_before_a_stop_does_not_happen(lab: Lab, faults: FaultPoints) -> None:
+def test_step_computed_before_a_stop_does_not_happen(
+    lab: Lab, faults: FaultPoints
+) -> None:
     with faults.held("step.computed", plan_one, lab.database) as planner:
         stop(lab.database, "wing", cancel_running=False)
         planner.resume()
@@ -100,7 +112,9 @@ def test_step_computed_before_a_stop_does_not_happen(lab: Lab, faults: FaultPoin
     check_one_step(lab)
 
 
-def test_step_computed_before_a_pause_happens_after_it(lab: Lab, faults: FaultPoints) -> None:
+def test_step_computed_before_a_pause_happens_after_it(
+    lab: Lab, faults: FaultPoints
+) -> None:
     with faults.held("step.computed", plan_one, lab.database) as planner:
         pause(lab.database, "wing")
         planner.resume()
@@ -112,7 +126,9 @@ def test_step_computed_before_a_pause_happens_after_it(lab: Lab, faults: FaultPo
     check_one_step(lab)
 
 
-def test_stop_that_waits_for_a_step_supersedes_its_jobs(lab: Lab, faults: FaultPoints) -> None:
+def test_stop_that_waits_for_a_step_supersedes_its_jobs(
+    lab: Lab, faults: FaultPoints
+) -> None:
     with faults.held("step.written", plan_one, lab.database) as planner:
         planner.run_beside(lambda: stop(lab.database, "wing", cancel_running=False))
     assert {row["state"] for row in lab.rows(jobs)} == {"done", "superseded"}
@@ -123,7 +139,9 @@ def test_stop_that_waits_for_a_step_supersedes_its_jobs(lab: Lab, faults: FaultP
 
 
 @pytest.mark.parametrize("point", ["step.claimed", "step.computed", "step.written"])
-def test_tell_beside_a_step_does_not_change_it(database: Database, faults: FaultPoints, point: str) -> None:
+def test_tell_beside_a_step_does_not_change_it(
+    database: Database, faults: FaultPoints, point: str
+) -> None:
     """A step reads what was known when it became due, however late it is computed."""
     lab, job = lab_with_due_second_search(database)
     with faults.held(point, plan_one, database) as planner:
@@ -137,7 +155,9 @@ def test_tell_beside_a_step_does_not_change_it(database: Database, faults: Fault
 
 
 def test_step_beside_an_ask_keeps_the_new_leases(lab: Lab, faults: FaultPoints) -> None:
-    with faults.held("ask.written", serve_asks, lab.database, asks(2, "mass"), 20.0) as other:
+    with faults.held(
+        "ask.written", serve_asks, lab.database, asks(2, "mass"), 20.0
+    ) as other:
         results = other.run_beside(lambda: plan_one(lab.database))
     assert results.other
     (leased,) = results.held
@@ -150,7 +170,9 @@ def test_ask_beside_a_step_skips_superseded_jobs(lab: Lab, faults: FaultPoints) 
     with faults.held("step.written", plan_one, lab.database) as planner:
         results = planner.run_beside(lambda: lab.ask("mass", most=100))
     assert results.held
-    of_stream = [row["id"] for row in lab.rows(jobs) if row["cheap_only"] and row["step"] == 0]
+    of_stream = [
+        row["id"] for row in lab.rows(jobs) if row["cheap_only"] and row["step"] == 0
+    ]
     assert len(of_stream) > 0
     leased = [job.job for job in results.other]
     assert set(leased).isdisjoint(of_stream)

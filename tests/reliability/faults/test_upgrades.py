@@ -1,4 +1,6 @@
-"""Two upgrades at once, and an upgrade that is killed; of an empty database and of the first version's data."""
+"""Two upgrades at once, and an upgrade that is killed; of an empty database and of the
+first version's data.
+"""
 
 from collections.abc import Iterator
 
@@ -48,7 +50,9 @@ def test_one_of_two_upgrades_finds_the_work_done(
     check_upgraded(old_database, before)
 
 
-def test_killed_upgrade_changes_nothing(old_database: Database, faults: FaultPoints, before: str | None) -> None:
+def test_killed_upgrade_changes_nothing(
+    old_database: Database, faults: FaultPoints, before: str | None
+) -> None:
     faults.run_until_killed("upgrade.written", upgrade, old_database)
     assert revision(old_database) == before
     assert upgrade(old_database) == (before, head())

@@ -1,4 +1,6 @@
-"""Hooks of schemathesis: requests that end soon and reach existing things, and a check that refusals change nothing."""
+"""Hooks of schemathesis: requests that end soon and reach existing things, and a check
+that refusals change nothing.
+"""
 
 import os
 from itertools import count
@@ -9,7 +11,11 @@ import schemathesis
 from pydantic import TypeAdapter, ValidationError
 from schemathesis.openapi.checks import EnsureResourceAvailability
 
-from counterpoise.wire.specification import EXAMPLE, SpecificationInvalid, parse_specification
+from counterpoise.wire.specification import (
+    EXAMPLE,
+    SpecificationInvalid,
+    parse_specification,
+)
 from counterpoise.wire.work import Ask
 from tests.reliability.input.fuzzed_studies import BYSTANDER, JOB_SOURCE, TARGET
 from tests.reliability.input.stored_rows import ChangeDetector
@@ -33,7 +39,10 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         make_creatable(case, in_sequence)
     if operation.endswith("/events"):
         end_stream(case)
-    if case.method != "GET" and (case.path_parameters or {}).get("name") in (JOB_SOURCE, BYSTANDER):
+    if case.method != "GET" and (case.path_parameters or {}).get("name") in (
+        JOB_SOURCE,
+        BYSTANDER,
+    ):
         case.path_parameters = {**case.path_parameters, "name": TARGET}
     DETECTOR.changed_tables()
 
@@ -54,9 +63,16 @@ def complete_tell(body: Any) -> None:
 
 
 def make_creatable(case: Any, in_sequence: bool) -> None:
-    """A drawn specification nearly always contradicts itself; in a sequence nothing would follow from it."""
+    """A drawn specification nearly always contradicts itself; in a sequence nothing
+    would follow from it.
+    """
     is_object = isinstance(case.body, dict)
-    if in_sequence and is_object and not is_specification(case.body) and "notes" not in case.body:
+    if (
+        in_sequence
+        and is_object
+        and not is_specification(case.body)
+        and "notes" not in case.body
+    ):
         case.body = dict(EXAMPLE)
     if is_specification(case.body):
         case.body["name"] = f"{case.body['name'][:80]}-{next(NUMBERS)}"
@@ -87,7 +103,9 @@ def is_specification(body: Any) -> bool:
 def is_true(parameter: Any) -> bool:
     """As the server reads it: of several values the last."""
     try:
-        return BOOLEAN.validate_python(parameter[-1] if isinstance(parameter, list) and parameter else parameter)
+        return BOOLEAN.validate_python(
+            parameter[-1] if isinstance(parameter, list) and parameter else parameter
+        )
     except ValidationError:
         return False
 
@@ -110,7 +128,9 @@ def filter_failure(
 ) -> bool:
     """A 404 for a created study is no failure if a drawn objective is what is unknown."""
     is_objective_unknown = b"problem:objective-unknown" in response.content
-    return not (isinstance(failure, EnsureResourceAvailability) and is_objective_unknown)
+    return not (
+        isinstance(failure, EnsureResourceAvailability) and is_objective_unknown
+    )
 
 
 @schemathesis.check

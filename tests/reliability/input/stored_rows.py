@@ -53,14 +53,20 @@ def unchanged(database: Database, study: str | None = None) -> Iterator[None]:
 
 
 class ChangeDetector:
-    """Reports which tables have changed since the last call; cheap while there were no writes."""
+    """Reports which tables have changed since the last call; cheap while there were no
+    writes.
+    """
 
     def __init__(self, url: str) -> None:
         is_sqlite = url.startswith("sqlite")
         options = {"check_same_thread": False} if is_sqlite else {}
         engine = create_engine(url, isolation_level="AUTOCOMMIT", connect_args=options)
         self._connection = engine.connect()
-        version = "PRAGMA data_version" if is_sqlite else "SELECT pg_snapshot_xmax(pg_current_snapshot())"
+        version = (
+            "PRAGMA data_version"
+            if is_sqlite
+            else "SELECT pg_snapshot_xmax(pg_current_snapshot())"
+        )
         self._version_query = text(version)
         self._version = self._read_version()
         self._rows = read_rows(self._connection)

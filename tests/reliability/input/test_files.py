@@ -1,4 +1,6 @@
-"""A file of evaluations is refused with every bad cell named, or imported and exported to the last bit."""
+"""A file of evaluations is refused with every bad cell named, or imported and exported
+to the last bit.
+"""
 
 import csv
 import io
@@ -28,9 +30,37 @@ class Cell(NamedTuple):
     is_bad: bool = False
 
 
-NUMBERS = ["0.1", "5e-324", "-5e-324", "1e100", "-1e100", "1e23", "1e-400", "+1.5", "1.", ".5", "007", " 2 ", "1" * 50]
+NUMBERS = [
+    "0.1",
+    "5e-324",
+    "-5e-324",
+    "1e100",
+    "-1e100",
+    "1e23",
+    "1e-400",
+    "+1.5",
+    "1.",
+    ".5",
+    "007",
+    " 2 ",
+    "1" * 50,
+]
 NOT_NUMBERS = [
-    *("NaN", "inf", "-Infinity", "1e101", "1e309", "9" * 400, "true", "1,5", "0x10", "1_000", "\u0661", "2 3", '"'),
+    *(
+        "NaN",
+        "inf",
+        "-Infinity",
+        "1e101",
+        "1e309",
+        "9" * 400,
+        "true",
+        "1,5",
+        "0x10",
+        "1_000",
+        "\u0661",
+        "2 3",
+        '"',
+    ),
     *("null", "=1+1", "1e", "e5", "\x00", "\u202e1", "\ufeff1", "-", "½"),
 ]
 BAD_CELLS = [Cell(text, is_bad=True) for text in NOT_NUMBERS]
@@ -74,11 +104,16 @@ class Importer:
         self.database = database
         self.rows = 0
         spec = {**SPEC, "objectives": [{"name": "mass"}, {"name": "drag"}]}
-        assert client.post("/studies", json=spec, params={"paused": True}).status_code == 201
+        assert (
+            client.post("/studies", json=spec, params={"paused": True}).status_code
+            == 201
+        )
 
     def send(self, content: bytes, kind: str = CSV, **query: Any) -> Response:
         headers = {"Content-Type": kind}
-        return self.client.post("/studies/wing/import", content=content, params=query, headers=headers)
+        return self.client.post(
+            "/studies/wing/import", content=content, params=query, headers=headers
+        )
 
     def refused_places(self, content: bytes, kind: str = CSV) -> list[str]:
         """The places of all faults; neither a dry run nor an import changes anything."""
@@ -136,8 +171,12 @@ def values_of(mass: Cell, drag: Cell) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("examples", [25, LONG])
-def test_table_is_refused_with_every_fault_or_kept_to_the_last_bit(importer: Importer, examples: int) -> None:
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+def test_table_is_refused_with_every_fault_or_kept_to_the_last_bit(
+    importer: Importer, examples: int
+) -> None:
+    @settings(
+        max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck)
+    )
     @given(ANY_TABLE | GOOD_TABLE, LAYOUTS)
     def import_table(table: Table, layout: Layout) -> None:
         spans = [importer.new_span() for _ in table]
@@ -149,7 +188,9 @@ def test_table_is_refused_with_every_fault_or_kept_to_the_last_bit(importer: Imp
         assert importer.send(body).json()["rows"] == len(table)
         values = [values_of(mass, drag) for mass, drag in table]
         rows = dict(zip(spans, values, strict=True))
-        importer.check_exports({span: values for span, values in rows.items() if values})
+        importer.check_exports(
+            {span: values for span, values in rows.items() if values}
+        )
         with unchanged(importer.database):  # the same file again
             assert importer.send(body).status_code == 200
 
@@ -207,7 +248,9 @@ BROKEN_JSON = {
 
 def test_broken_json_is_refused_with_the_place(importer: Importer) -> None:
     for content, place in BROKEN_JSON.items():
-        assert importer.refused_places(content.encode(), "application/json")[0] == place, content[:80]
+        assert (
+            importer.refused_places(content.encode(), "application/json")[0] == place
+        ), content[:80]
 
 
 @pytest.mark.slow
@@ -223,7 +266,16 @@ def test_table_of_a_hundred_thousand_rows(importer: Importer) -> None:
 
 
 def test_every_kind_of_json_number_is_kept_to_the_last_bit(importer: Importer) -> None:
-    numbers = [5e-324, -5e-324, 1e100, 1e23, 10**22, 2**53 + 1, 0.1, 1234567890123456789]
+    numbers = [
+        5e-324,
+        -5e-324,
+        1e100,
+        1e23,
+        10**22,
+        2**53 + 1,
+        0.1,
+        1234567890123456789,
+    ]
     expected = {importer.new_span(): {"mass": float(number)} for number in numbers}
     items = []
     for span, number in zip(expected, numbers, strict=True):

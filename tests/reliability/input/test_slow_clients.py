@@ -1,4 +1,6 @@
-"""Clients that send slowly, never read, send too much or disconnect: others are served, and nothing remains."""
+"""Clients that send slowly, never read, send too much or disconnect: others are served,
+and nothing remains.
+"""
 
 import json
 import re
@@ -37,11 +39,17 @@ class AttackedServer:
         self.port = int(url.rpartition(":")[2])
 
     @contextmanager
-    def connection(self, *parts: bytes, receive_buffer: int | None = None) -> Iterator[socket.socket]:
-        """A connection that has sent these parts; beyond `receive_buffer` the server must wait to respond."""
+    def connection(
+        self, *parts: bytes, receive_buffer: int | None = None
+    ) -> Iterator[socket.socket]:
+        """A connection that has sent these parts; beyond `receive_buffer` the server
+        must wait to respond.
+        """
         with socket.socket() as connection:
             if receive_buffer is not None:
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+                connection.setsockopt(
+                    socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer
+                )
             connection.settimeout(PATIENCE_S)
             connection.connect(("127.0.0.1", self.port))
             for part in parts:
@@ -50,7 +58,11 @@ class AttackedServer:
 
     def request(self, path: str, body: bytes, *headers: str) -> bytes:
         """The bytes of a POST."""
-        start = [f"POST {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", "Content-Type: application/json"]
+        start = [
+            f"POST {path} HTTP/1.1",
+            f"Host: 127.0.0.1:{self.port}",
+            "Content-Type: application/json",
+        ]
         lines = [*start, *headers, f"Content-Length: {len(body)}", "", ""]
         return "\r\n".join(lines).encode() + body
 
@@ -63,15 +75,24 @@ class AttackedServer:
     def check_serves(self) -> None:
         """The server responds to everything that a worker needs."""
         (job,) = self.lease(objectives=["mass"])
-        assert self.client.post("/heartbeat", json={"leases": [job["lease"]]}).status_code == 200
-        told = self.client.post("/tell", json={"job": job["job"], "lease": job["lease"], "value": 1.0})
+        assert (
+            self.client.post("/heartbeat", json={"leases": [job["lease"]]}).status_code
+            == 200
+        )
+        told = self.client.post(
+            "/tell", json={"job": job["job"], "lease": job["lease"], "value": 1.0}
+        )
         assert (told.status_code, told.json()["state"]) == (200, "done")
         assert self.client.get("/studies/wing").status_code == 200
-        assert len(self.client.get("/studies/wing/export/samples").text.splitlines()) > 4
+        assert (
+            len(self.client.get("/studies/wing/export/samples").text.splitlines()) > 4
+        )
 
     def waiting_asks(self) -> float:
         metrics = self.client.get("/metrics").text
-        (value,) = re.findall(r"^counterpoise_asks_waiting (.*)$", metrics, re.MULTILINE)
+        (value,) = re.findall(
+            r"^counterpoise_asks_waiting (.*)$", metrics, re.MULTILINE
+        )
         return float(value)
 
     def await_waiting_asks(self, count: int) -> None:
@@ -79,7 +100,11 @@ class AttackedServer:
 
     def open_connections(self) -> int:
         connections = psutil.Process().net_connections("tcp")
-        established = [connection for connection in connections if connection.status == psutil.CONN_ESTABLISHED]
+        established = [
+            connection
+            for connection in connections
+            if connection.status == psutil.CONN_ESTABLISHED
+        ]
         return sum(connection.laddr.port == self.port for connection in established)
 
     def outcomes(self) -> list[str | None]:
@@ -90,11 +115,20 @@ class AttackedServer:
 @pytest.fixture
 def server(database_url: str, database: Database) -> Iterator[AttackedServer]:
     objectives = [{"name": "mass"}, {"name": "drag"}]
-    spec = {**SPEC, "budget": JOBS, "initial_samples": JOBS, "objectives": objectives, "lease_s": LEASE_S}
+    spec = {
+        **SPEC,
+        "budget": JOBS,
+        "initial_samples": JOBS,
+        "objectives": objectives,
+        "lease_s": LEASE_S,
+    }
     with serving_here(database_url) as url:
         server = AttackedServer(url, database)
         server.client.post("/studies", json=spec).raise_for_status()
-        eventually(lambda: server.client.get("/studies/wing/jobs").json()["items"], "the design")
+        eventually(
+            lambda: server.client.get("/studies/wing/jobs").json()["items"],
+            "the design",
+        )
         yield server
         server.client.close()
 
@@ -117,9 +151,13 @@ def read_response(connection: socket.socket) -> tuple[int, dict[str, Any]]:
     return int(head.split()[1]), json.loads(body)
 
 
-def test_slow_clients_delay_no_other_and_leave_nothing_behind(server: AttackedServer) -> None:
+def test_slow_clients_delay_no_other_and_leave_nothing_behind(
+    server: AttackedServer,
+) -> None:
     """Half a head, a body byte by byte, responses that are never read, asks that wait."""
-    tell = server.request("/tell", b'{"job": 1, "lease": "' + b"0" * 32 + b'", "value": 1.5}')
+    tell = server.request(
+        "/tell", b'{"job": 1, "lease": "' + b"0" * 32 + b'", "value": 1.5}'
+    )
     large_response = server.request("/openapi.json", b"").replace(b"POST", b"GET", 1)
     server.client.post("/studies/wing/pause").raise_for_status()
     threads = psutil.Process().num_threads()
@@ -127,7 +165,11 @@ def test_slow_clients_delay_no_other_and_leave_nothing_behind(server: AttackedSe
         heads = []
         bodies = []
         for _ in range(CLIENTS):
-            heads.append(stack.enter_context(server.connection(b"GET /healthz HTTP/1.1\r\nHost: a\r\n")))
+            heads.append(
+                stack.enter_context(
+                    server.connection(b"GET /healthz HTTP/1.1\r\nHost: a\r\n")
+                )
+            )
             bodies.append(stack.enter_context(server.connection(tell[:-20])))
             stack.enter_context(server.connection(server.request("/ask", LONG_POLL)))
         stack.enter_context(server.connection(large_response * 60, receive_buffer=4096))
@@ -139,7 +181,9 @@ def test_slow_clients_delay_no_other_and_leave_nothing_behind(server: AttackedSe
             for body in bodies:
                 body.sendall(tell[-20 + sent : -19 + sent])
             server.check_serves()
-        assert psutil.Process().num_threads() <= threads + 50  # of a pool, not one for each client
+        assert (
+            psutil.Process().num_threads() <= threads + 50
+        )  # of a pool, not one for each client
         bodies[0].sendall(tell[-17:])  # a slow client gets its response in the end
         assert read_response(bodies[0])[0] == 404
     eventually(lambda: server.open_connections() <= 1, "the end of all connections")
@@ -161,8 +205,12 @@ def test_client_that_left_a_long_poll_gets_no_job(
     assert len(server.lease(max_jobs=256)) == JOBS
 
 
-def test_job_whose_response_was_lost_returns_after_its_lease(server: AttackedServer) -> None:
-    """Clients disconnect before the response: what was leased to them expires, and another worker gets it."""
+def test_job_whose_response_was_lost_returns_after_its_lease(
+    server: AttackedServer,
+) -> None:
+    """Clients disconnect before the response: what was leased to them expires, and
+    another worker gets it.
+    """
     ask = json.dumps({**ASK, "wait_s": 0}).encode()
     for _ in range(20):
         with server.connection(server.request("/ask", ask)) as connection:
@@ -177,7 +225,9 @@ def test_job_whose_response_was_lost_returns_after_its_lease(server: AttackedSer
     eventually(lease_all, "every job")
 
 
-def test_partial_tell_is_ignored_and_complete_tell_counts_without_a_reader(server: AttackedServer) -> None:
+def test_partial_tell_is_ignored_and_complete_tell_counts_without_a_reader(
+    server: AttackedServer,
+) -> None:
     (job,) = server.lease()
     told = {"job": job["job"], "lease": job["lease"], "value": 1.5}
     request = server.request("/tell", json.dumps(told).encode())
@@ -194,19 +244,34 @@ def test_partial_tell_is_ignored_and_complete_tell_counts_without_a_reader(serve
     assert (repeated.status_code, repeated.json()["state"]) == (200, "done")
 
 
-def test_too_large_body_is_refused_before_it_is_read_whole(server: AttackedServer) -> None:
-    chunked = server.request("/tell", b"", "Transfer-Encoding: chunked").replace(b"Content-Length: 0\r\n", b"")
-    declared = chunked.replace(b"Transfer-Encoding: chunked", b"Content-Length: %d" % (MAX_BODY_BYTES + 1))
+def test_too_large_body_is_refused_before_it_is_read_whole(
+    server: AttackedServer,
+) -> None:
+    chunked = server.request("/tell", b"", "Transfer-Encoding: chunked").replace(
+        b"Content-Length: 0\r\n", b""
+    )
+    declared = chunked.replace(
+        b"Transfer-Encoding: chunked", b"Content-Length: %d" % (MAX_BODY_BYTES + 1)
+    )
     megabytes = [b"100000\r\n" + b" " * 2**20 + b"\r\n"] * 8
     with unchanged(server.database):
-        with server.connection(declared) as connection:  # refused before a byte of it is sent
+        with server.connection(
+            declared
+        ) as connection:  # refused before a byte of it is sent
             assert read_response(connection)[0] == 413
-        with server.connection(chunked, *megabytes) as connection:  # refused though it does not end
+        with server.connection(
+            chunked, *megabytes
+        ) as connection:  # refused though it does not end
             connection.sendall(b"1\r\n \r\n")
             status, problem = read_response(connection)
-        assert (status, problem["type"]) == (413, "urn:counterpoise:problem:content-too-large")
+        assert (status, problem["type"]) == (
+            413,
+            "urn:counterpoise:problem:content-too-large",
+        )
         assert "COUNTERPOISE_MAX_BODY_BYTES" in problem["detail"]
-        with server.connection(chunked, *megabytes, b"0\r\n\r\n") as connection:  # exactly the limit, but no JSON
+        with server.connection(
+            chunked, *megabytes, b"0\r\n\r\n"
+        ) as connection:  # exactly the limit, but no JSON
             assert read_response(connection)[0] == 422
     server.check_serves()
 
@@ -217,5 +282,8 @@ def test_expiry_is_not_delayed_by_slow_clients(server: AttackedServer) -> None:
             partial = b"POST /tell HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{"
             stack.enter_context(server.connection(partial))
         assert len(server.lease()) == 1
-        eventually(lambda: expire_leases(server.database) or server.outcomes() == ["expired"], "the expiry")
+        eventually(
+            lambda: expire_leases(server.database) or server.outcomes() == ["expired"],
+            "the expiry",
+        )
         server.check_serves()

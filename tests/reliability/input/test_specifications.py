@@ -1,4 +1,6 @@
-"""A specification is refused with every fault named, or its study is planned and finishes."""
+"""A specification is refused with every fault named, or its study is planned and
+finishes.
+"""
 
 import copy
 import json
@@ -20,19 +22,78 @@ JSON = {"Content-Type": "application/json"}
 LONG = [pytest.mark.slow, pytest.mark.timeout(3600)]
 FORCE = {"force": True}
 PARTS = ("variables", "objectives")
-# What a field may be given: extreme numbers, other types, names that no URL and no database accepts.
-NUMBERS = [float("nan"), float("inf"), -0.0, 0, -1, 1.5, 1e308, 5e-324, 10**400, 2**63, 1e23, True, "7"]
-NAMES = ["", "a b", "é", "e\u0301", "\u202eabc", "👩", "\x00", "\ud800", "a" * 101, ".", "..", "-a", "a/b", "a\n", 7]
-SHAPES: list[Any] = [None, [], {}, [[]], {"a": {}}, [None], "x", json.loads("[" * 500 + "]" * 500)]
+# What a field may be given: extreme numbers, other types, names that no URL and no
+# database accepts.
+NUMBERS = [
+    float("nan"),
+    float("inf"),
+    -0.0,
+    0,
+    -1,
+    1.5,
+    1e308,
+    5e-324,
+    10**400,
+    2**63,
+    1e23,
+    True,
+    "7",
+]
+NAMES = [
+    "",
+    "a b",
+    "é",
+    "e\u0301",
+    "\u202eabc",
+    "👩",
+    "\x00",
+    "\ud800",
+    "a" * 101,
+    ".",
+    "..",
+    "-a",
+    "a/b",
+    "a\n",
+    7,
+]
+SHAPES: list[Any] = [
+    None,
+    [],
+    {},
+    [[]],
+    {"a": {}},
+    [None],
+    "x",
+    json.loads("[" * 500 + "]" * 500),
+]
 ODD_VALUES = st.sampled_from([*NUMBERS, *NAMES, *SHAPES])
 PLACES: list[Place] = [
     *((key,) for key in SPEC),
-    *(("variables", 0, key) for key in ("name", "type", "low", "high", "scale", "strange")),
-    *(("objectives", 2, key) for key in ("name", "direction", "unit", "same_run_as", "lease_s", "timeout_s")),
-    *((key,) for key in ("strategy", "cheap_threshold", "ratios", "max_ratio", "max_losses", "notes", "strange")),
+    *(
+        ("variables", 0, key)
+        for key in ("name", "type", "low", "high", "scale", "strange")
+    ),
+    *(
+        ("objectives", 2, key)
+        for key in ("name", "direction", "unit", "same_run_as", "lease_s", "timeout_s")
+    ),
+    *(
+        (key,)
+        for key in (
+            "strategy",
+            "cheap_threshold",
+            "ratios",
+            "max_ratio",
+            "max_losses",
+            "notes",
+            "strange",
+        )
+    ),
     *(("variables", 1), ("objectives", 1), ("ratios", "drag"), ("ratios", "\ud800")),
 ]
-CHANGES = st.lists(st.tuples(st.sampled_from(PLACES), ODD_VALUES), min_size=1, max_size=2)
+CHANGES = st.lists(
+    st.tuples(st.sampled_from(PLACES), ODD_VALUES), min_size=1, max_size=2
+)
 
 
 def put(spec: dict[str, Any], place: Place, value: Any) -> None:
@@ -58,7 +119,9 @@ def check_kept(spec: dict[str, Any], kept: dict[str, Any]) -> None:
 def test_specification_is_refused_with_its_places_or_kept(
     client: TestClient, database: Database, examples: int
 ) -> None:
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck)
+    )
     @given(CHANGES)
     def create(changes: list[tuple[Place, Any]]) -> None:
         spec = copy.deepcopy(SPEC)
@@ -73,18 +136,43 @@ def test_specification_is_refused_with_its_places_or_kept(
                 assert problem["errors"] or problem["status"] == 400
                 return
             check_kept(spec, response.json()["spec"])
-            assert client.post("/studies", content=content, headers=JSON).status_code == 200
-            assert client.delete(f"/studies/{spec['name']}", params=FORCE).status_code == 204
+            assert (
+                client.post("/studies", content=content, headers=JSON).status_code
+                == 200
+            )
+            assert (
+                client.delete(f"/studies/{spec['name']}", params=FORCE).status_code
+                == 204
+            )
 
     create()
 
 
-BOUNDS = st.sampled_from([-1e308, -1e23, -1.0, -5e-324, 0.0, 5e-324, 1e-300, 1.0, 1.0 + 2**-52, 1e16, 1e23, 7e307])
+BOUNDS = st.sampled_from(
+    [
+        -1e308,
+        -1e23,
+        -1.0,
+        -5e-324,
+        0.0,
+        5e-324,
+        1e-300,
+        1.0,
+        1.0 + 2**-52,
+        1e16,
+        1e23,
+        7e307,
+    ]
+)
 RANGES = st.tuples(BOUNDS, BOUNDS).filter(lambda pair: pair[0] != pair[1])
 INTEGER_LOWS = st.sampled_from([-(2**52), -1, 0, 2**31])
 INTEGER_WIDTHS = st.sampled_from([1, 2, 1000, 2**31])
 DIRECTIONS = st.sampled_from(["minimize", "maximize"])
-VALUES = st.lists(st.sampled_from([0.0, 1.0, -1.0, 5e-324, 1e100, -1e100, 1e23, 1e-300]), min_size=1, max_size=4)
+VALUES = st.lists(
+    st.sampled_from([0.0, 1.0, -1.0, 5e-324, 1e100, -1e100, 1e23, 1e-300]),
+    min_size=1,
+    max_size=4,
+)
 
 
 @st.composite
@@ -94,7 +182,11 @@ def variables(draw: st.DrawFn) -> dict[str, Any]:
         low = draw(INTEGER_LOWS)
         return {"type": "int", "low": low, "high": low + draw(INTEGER_WIDTHS)}
     lower, upper = sorted(draw(RANGES))
-    return {"low": lower, "high": upper, "scale": "log" if kind == "log" and lower > 0 else "linear"}
+    return {
+        "low": lower,
+        "high": upper,
+        "scale": "log" if kind == "log" and lower > 0 else "linear",
+    }
 
 
 @st.composite
@@ -105,8 +197,13 @@ def small_studies(draw: st.DrawFn) -> dict[str, Any]:
     names = [f"f{number}" for number in range(len(directions))]
     return {
         "name": "odd",
-        "variables": [{"name": f"v{number}", **variable} for number, variable in enumerate(drawn)],
-        "objectives": [{"name": name, "direction": way} for name, way in zip(names, directions, strict=True)],
+        "variables": [
+            {"name": f"v{number}", **variable} for number, variable in enumerate(drawn)
+        ],
+        "objectives": [
+            {"name": name, "direction": way}
+            for name, way in zip(names, directions, strict=True)
+        ],
         "ratios": {name: draw(st.sampled_from([1, 2, 1e23])) for name in names},
         "budget": 5,
         "initial_samples": 3,
@@ -118,10 +215,14 @@ def small_studies(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("examples", [6, pytest.param(300, marks=LONG)])
-def test_accepted_study_finishes(client: TestClient, database: Database, examples: int) -> None:
+def test_accepted_study_finishes(
+    client: TestClient, database: Database, examples: int
+) -> None:
     """With any range and any values the study is never stuck, or its ending states why."""
 
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck)
+    )
     @given(small_studies(), VALUES)
     def run(spec: dict[str, Any], values: list[float]) -> None:
         client.delete("/studies/odd", params=FORCE)

@@ -1,4 +1,6 @@
-"""Whatever a worker tells is refused without any change, or returned to the last bit by every list and file."""
+"""Whatever a worker tells is refused without any change, or returned to the last bit by
+every list and file.
+"""
 
 import csv
 import gzip
@@ -54,7 +56,9 @@ class Worker:
         jobs: int,
     ) -> None:
         self.client = client
-        self.wing = Wing(client, database, {**SPEC, "budget": 2000, "initial_samples": jobs})
+        self.wing = Wing(
+            client, database, {**SPEC, "budget": 2000, "initial_samples": jobs}
+        )
         assert client.post("/studies", json=self.wing.spec).status_code == 201
         self.wing.plan()
         self.told: dict[int, tuple[bytes, bytes]] = {}  # by sample: drag, lift
@@ -74,7 +78,9 @@ class Worker:
             assert places <= {"#", "#/value", "#/also/lift"}
             assert all_rows(self.wing.database) == self.rows
             return
-        assert (response.status_code, response.json()["state"]) == (200, "done"), response.text
+        assert (response.status_code, response.json()["state"]) == (200, "done"), (
+            response.text
+        )
         self.told[self.job["sample"]] = (stored_bits(value), stored_bits(also))
         repeated = self.client.post("/tell", content=body, headers=JSON)
         assert repeated.json() == response.json()
@@ -120,12 +126,16 @@ def exported_items(client: TestClient, table: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("examples", [15, LONG])
-def test_value_is_refused_or_kept_to_the_last_bit(client: TestClient, database: Database, examples: int) -> None:
+def test_value_is_refused_or_kept_to_the_last_bit(
+    client: TestClient, database: Database, examples: int
+) -> None:
     worker = Worker(client, database, jobs=len(NUMBERS) + examples + 1)
     for text in [*NOT_NUMBERS, *NOT_JSON, *NUMBERS]:
         worker.tell(text, text)
 
-    @settings(max_examples=examples, deadline=None, suppress_health_check=REUSED_FIXTURE)
+    @settings(
+        max_examples=examples, deadline=None, suppress_health_check=REUSED_FIXTURE
+    )
     @given(ANY_NUMBER_TEXT, ANY_NUMBER_TEXT)
     @example("1.5", "NaN")
     def tell(value: str, also: str) -> None:
@@ -136,11 +146,16 @@ def test_value_is_refused_or_kept_to_the_last_bit(client: TestClient, database: 
 
 
 def test_extreme_values_reach_the_front(wing: Wing) -> None:
-    """Subnormal and huge values dominate as their order says; the sign of zero makes no difference."""
+    """Subnormal and huge values dominate as their order says; the sign of zero makes no
+    difference.
+    """
     values = [(5e-324, 1e100), (-0.0, -1e100), (-5e-324, -1e100), (1e100, 1e100)]
     for mass, drag in values:
         assert wing.tell(wing.job("mass"), value=mass).status_code == 200
-        assert wing.tell(wing.job("drag"), value=drag, also={"lift": -0.0}).status_code == 200
+        assert (
+            wing.tell(wing.job("drag"), value=drag, also={"lift": -0.0}).status_code
+            == 200
+        )
     (best,) = wing.get("/front")["items"]
     assert bits(best["values"]["mass"]) == bits(-5e-324)
     assert bits(best["values"]["drag"]) == bits(-1e100)
@@ -153,7 +168,9 @@ def test_worker_name_is_refused_or_kept(wing: Wing, name: str) -> None:
     before = all_rows(wing.database)
     response = wing.client.post("/ask", content=json.dumps(body).encode(), headers=JSON)
     if not (1 <= len(name) <= 200 and is_storable(name)):
-        assert [fault["pointer"] for fault in check_refusal(response)["errors"]] == ["#/worker"]
+        assert [fault["pointer"] for fault in check_refusal(response)["errors"]] == [
+            "#/worker"
+        ]
         assert all_rows(wing.database) == before
         return
     assert response.json()["reason"] == "no_such_study"
@@ -164,20 +181,33 @@ def test_worker_name_is_refused_or_kept(wing: Wing, name: str) -> None:
         assert changed.json()["worker"] == name
 
 
-METADATA = st.dictionaries(ANY_TEXT, ANY_TEXT | st.integers(-(10**30), 10**30) | st.booleans() | st.none(), max_size=3)
+METADATA = st.dictionaries(
+    ANY_TEXT,
+    ANY_TEXT | st.integers(-(10**30), 10**30) | st.booleans() | st.none(),
+    max_size=3,
+)
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=REUSED_FIXTURE)
 @given(ANY_TEXT, METADATA)
-def test_message_and_metadata_are_refused_or_kept(wing: Wing, message: str, metadata: dict[str, Any]) -> None:
+def test_message_and_metadata_are_refused_or_kept(
+    wing: Wing, message: str, metadata: dict[str, Any]
+) -> None:
     """A failure is never refused for its message: what no database stores is replaced."""
     job = wing.job("mass")
     failure = {"kind": "error", "message": message}
-    body = {"job": job["job"], "lease": job["lease"], "metadata": metadata, "failure": failure}
+    body = {
+        "job": job["job"],
+        "lease": job["lease"],
+        "metadata": metadata,
+        "failure": failure,
+    }
     values = [value for value in metadata.values() if isinstance(value, str)]
     storable = all(is_storable(text) for text in [*metadata, *values])
     with nullcontext() if storable else unchanged(wing.database):
-        response = wing.client.post("/tell", content=json.dumps(body).encode(), headers=JSON)
+        response = wing.client.post(
+            "/tell", content=json.dumps(body).encode(), headers=JSON
+        )
     if not storable:
         assert check_refusal(response)["errors"][0]["pointer"].startswith("#/metadata")
         wing.client.post("/release", json={"leases": [job["lease"]]})
@@ -201,7 +231,9 @@ UNREADABLE = {
     "cut off": b'{"worker": "w", "studies": ["wing"], "objec',
     "a NUL": b'{"worker": "' + NUL.encode() + b'"}',
     "another encoding": '{"worker": "ä"}'.encode("latin-1"),
-    "compressed": gzip.compress(b'{"worker": "w", "studies": ["wing"], "objectives": ["*"]}'),
+    "compressed": gzip.compress(
+        b'{"worker": "w", "studies": ["wing"], "objectives": ["*"]}'
+    ),
     "many megabytes": b'"' + b"a" * 9_000_000 + b'"',
     "a form": b"worker=w&studies=wing",
 }
@@ -214,11 +246,17 @@ BODY_REQUIRED = [
 
 def test_unreadable_body_changes_nothing(wing: Wing) -> None:
     with unchanged(wing.database):
-        for path, (name, content) in itertools.product([*BODY_REQUIRED, *BODY_OPTIONAL], UNREADABLE.items()):
+        for path, (name, content) in itertools.product(
+            [*BODY_REQUIRED, *BODY_OPTIONAL], UNREADABLE.items()
+        ):
             if name == "empty" and path in BODY_OPTIONAL:
                 continue
-            headers = {**JSON, "Content-Encoding": "gzip"} if name == "compressed" else JSON
-            problem = check_refusal(wing.client.post(path, content=content, headers=headers))
+            headers = (
+                {**JSON, "Content-Encoding": "gzip"} if name == "compressed" else JSON
+            )
+            problem = check_refusal(
+                wing.client.post(path, content=content, headers=headers)
+            )
             assert (problem["status"] == 413) == (name == "many megabytes"), problem
 
 
@@ -227,7 +265,9 @@ def test_list_of_tells_records_the_good_items(wing: Wing) -> None:
     good, bad = wing.ask("mass", max_jobs=2)["jobs"]
     items = []
     for job, value in ((bad, "NaN"), (good, "1.5")):
-        items.append(f'{{"job": {job["job"]}, "lease": "{job["lease"]}", "value": {value}}}')
+        items.append(
+            f'{{"job": {job["job"]}, "lease": "{job["lease"]}", "value": {value}}}'
+        )
     content = f"[{', '.join(items)}]".encode()
     responses = wing.client.post("/tell", content=content, headers=JSON).json()
     assert [response["status"] for response in responses] == [422, 200]
@@ -238,4 +278,6 @@ def test_list_of_tells_records_the_good_items(wing: Wing) -> None:
     assert jobs[good["job"]]["state"] == "done"
     assert jobs[good["job"]]["value"] == 1.5
     samples = wing.get("/samples")["items"]
-    assert [sample["values"] for sample in samples if sample["values"]] == [{"mass": 1.5}]
+    assert [sample["values"] for sample in samples if sample["values"]] == [
+        {"mass": 1.5}
+    ]

@@ -18,8 +18,11 @@ Rows = dict[Point, dict[str, float | None]]
 NEW_POINTS: list[Point] = [(0.125, 0.25), (0.5, 0.75), (0.875, 0.0625)]
 PLACES = st.sampled_from(["full", "full", "new", "cheap-only"])
 SCOPES = st.sampled_from(["mass", "crash", "both", "both", "co-objectives", "nothing"])
-# `without also`: the co-objectives are missing; `contradiction`: they have values though their run is infeasible.
-CONTENTS = st.sampled_from(["value", "value", "value", "infeasible", "without also", "contradiction"])
+# `without also`: the co-objectives are missing; `contradiction`: they have values
+# though their run is infeasible.
+CONTENTS = st.sampled_from(
+    ["value", "value", "value", "infeasible", "without also", "contradiction"]
+)
 STATES = st.sampled_from(["ready", "leased", "done", "failed", "superseded"])
 
 
@@ -47,8 +50,12 @@ class ImportRules(StudyMachine):
 
     def pick_point(self, place: str, index: int) -> Point:
         full = [sample.x for sample in self.model.samples.values() if sample.full]
-        cheap_only = [sample.x for sample in self.model.samples.values() if not sample.full]
-        points = {"full": full, "cheap-only": cheap_only, "new": NEW_POINTS}[place] or NEW_POINTS
+        cheap_only = [
+            sample.x for sample in self.model.samples.values() if not sample.full
+        ]
+        points = {"full": full, "cheap-only": cheap_only, "new": NEW_POINTS}[
+            place
+        ] or NEW_POINTS
         return points[index % len(points)]
 
     @rule(index=INDEX, state=STATES, content=CONTENTS, full=st.booleans())
@@ -67,7 +74,11 @@ class ImportRules(StudyMachine):
         evaluation = self.evaluation(job.objective, content, 0.25)
         if state == "done" and content == "value":  # the known values again
             known = self.model.known(job.sample)
-            evaluation = {name: result for name, result in known.items() if isinstance(result, float)}
+            evaluation = {
+                name: result
+                for name, result in known.items()
+                if isinstance(result, float)
+            }
         self.import_rows({self.model.samples[job.sample].x: evaluation}, evaluate=False)
 
     def evaluation(
@@ -95,21 +106,27 @@ class ImportRules(StudyMachine):
         for x, evaluation in rows.items():
             self.note_import(x, evaluation)
         self.import_into_database(rows, evaluate)
-        effective = {x: evaluation for x, evaluation in rows.items() if evaluation or evaluate}
+        effective = {
+            x: evaluation for x, evaluation in rows.items() if evaluation or evaluate
+        }
         self.import_into_model(effective, evaluate)
 
     def note_import(self, x: Point, evaluation: dict[str, float | None]) -> None:
         for sample in model_imports.samples_at(self.model, x):
             for job in self.model.jobs_of(sample):
                 if job.objective in evaluation:
-                    content = "infeasible" if evaluation[job.objective] is None else "value"
+                    content = (
+                        "infeasible" if evaluation[job.objective] is None else "value"
+                    )
                     cheap_only = ", cheap-only" if job.cheap_only else ""
                     self.seen.add(f"import: {content} onto {job.state}{cheap_only}")
 
     def import_into_database(self, rows: Rows, evaluate: bool) -> None:
         evaluations = []
         for number, (x, evaluation) in enumerate(rows.items(), 1):
-            evaluations.append(KnownEvaluation(number, f"row {number}", x, dict(evaluation)))
+            evaluations.append(
+                KnownEvaluation(number, f"row {number}", x, dict(evaluation))
+            )
         import_evaluations(
             self.database,
             NAME,
@@ -122,7 +139,9 @@ class ImportRules(StudyMachine):
         log_before = len(self.model.log)
         expected: Rows = {}
         for x, evaluation in rows.items():
-            known = model_imports.import_at(self.model, x, evaluation, evaluate=evaluate)
+            known = model_imports.import_at(
+                self.model, x, evaluation, evaluate=evaluate
+            )
             if known is not None:
                 expected[x] = known
         self.add_imported_samples(expected)
@@ -138,7 +157,9 @@ class ImportRules(StudyMachine):
             self.seen.add("import: new")
 
     def add_imported_jobs(self, points: list[Point]) -> bool:
-        """Jobs for the missing runs of imported samples at these points; return whether there are any."""
+        """Jobs for the missing runs of imported samples at these points; return whether
+        there are any.
+        """
         expected = []
         for x in points:
             for sample in model_imports.samples_at(self.model, x):

@@ -35,7 +35,9 @@ def check_points_are_new(tables: StudyTables) -> None:
         wanted = (job.objective_id, tuple(sample.x))
         assert wanted not in proposed, "a point was proposed twice"
         proposed.add(wanted)
-        assert sample.id <= imported_by.get(wanted, sample.id), "a point was proposed whose value had been imported"
+        assert sample.id <= imported_by.get(wanted, sample.id), (
+            "a point was proposed whose value had been imported"
+        )
 
 
 def check_leases(tables: StudyTables) -> None:
@@ -51,7 +53,9 @@ def check_study(tables: StudyTables) -> None:
     assert set(evaluated.values()) <= {1}, "two values of one objective"
     numbers = [row.seq for row in tables.events]
     assert numbers == list(range(1, study.sequence + 1)), "the sequence has a gap"
-    assert study.settled_full <= study.planned_full <= study.budget, "more was planned than the budget allows"
+    assert study.settled_full <= study.planned_full <= study.budget, (
+        "more was planned than the budget allows"
+    )
     assert [row.fault for row in tables.steps if row.faults] == []
 
 
@@ -61,7 +65,9 @@ def check_workers(tables: StudyTables) -> None:
     for worker in tables.workers:
         attempts = [row for row in ended if row.worker_id == worker.id]
         outcomes = Counter(row.outcome for row in attempts)
-        assert worker.done == outcomes["done"] + outcomes["late"] + outcomes["duplicate"]
+        assert (
+            worker.done == outcomes["done"] + outcomes["late"] + outcomes["duplicate"]
+        )
         assert worker.lost == outcomes["expired"]
         failures = Counter(row.failure for row in attempts if row.outcome == "failed")
         assert worker.infeasible == failures["infeasible"]
@@ -80,4 +86,7 @@ def check_view(database: Database, tables: StudyTables) -> None:
     for objective in study_view(database, tables.study.name).objectives:
         if objective.same_run_as is None:
             for state in STATES:
-                assert getattr(objective, state) == counts[objective.name][state], (objective.name, state)
+                assert getattr(objective, state) == counts[objective.name][state], (
+                    objective.name,
+                    state,
+                )

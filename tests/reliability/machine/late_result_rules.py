@@ -1,12 +1,27 @@
-"""Rules of workers that lose their lease and come back, repeat a tell, or fail again and again."""
+"""Rules of workers that lose their lease and come back, repeat a tell, or fail again
+and again.
+"""
 
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from tests.reliability.machine.work_rules import ANY_OBJECTIVE, CO_VALUES, DRAFTS, INDEX, RESULTS, TellDraft, WorkRules
+from tests.reliability.machine.work_rules import (
+    ANY_OBJECTIVE,
+    CO_VALUES,
+    DRAFTS,
+    INDEX,
+    RESULTS,
+    TellDraft,
+    WorkRules,
+)
 from tests.reliability.model.records import TellItem
 
-OTHER_LEASES = {"nothing": 0, "other lease": 1, "other lease expired": 1, "job failed": 3}  # given meanwhile
+OTHER_LEASES = {
+    "nothing": 0,
+    "other lease": 1,
+    "other lease expired": 1,
+    "job failed": 3,
+}  # given meanwhile
 
 
 class LateResultRules(WorkRules):
@@ -31,14 +46,18 @@ class LateResultRules(WorkRules):
 
     @rule(index=INDEX, meanwhile=st.sampled_from(["nothing", *OTHER_LEASES]))
     def revive_lease(self, index: int, meanwhile: str) -> None:
-        """A lease expires, and its worker sends a heartbeat at once or after other leases of the job."""
+        """A lease expires, and its worker sends a heartbeat at once or after other
+        leases of the job.
+        """
         number = self.pick_leased_job(index)
         if number is None:
             return
         lease = self.model.jobs[number].lease or ""
         self.expire({number})
         count = OTHER_LEASES[meanwhile]
-        others = self.lease_repeatedly(number, count, expires=meanwhile != "other lease")
+        others = self.lease_repeatedly(
+            number, count, expires=meanwhile != "other lease"
+        )
         if count and not others:
             return  # the job cannot be leased any more
         self.heartbeat([lease])
@@ -79,7 +98,9 @@ class LateResultRules(WorkRules):
         state: str,
         also: str,
     ) -> None:
-        """A worker tells a result when its job is in this state; `held`: by the worker itself."""
+        """A worker tells a result when its job is in this state; `held`: by the worker
+        itself.
+        """
         number = self.pick_leased_job(index)
         if number is None:
             return
@@ -121,7 +142,9 @@ class LateResultRules(WorkRules):
             item.value = (attempt.value or 0.0) + 1.0
         elif change == "also":
             co_objectives = self.co_objectives_of(attempt.job)
-            item.also = {name: attempt.also.get(name, 0.0) + 1.0 for name in co_objectives}
+            item.also = {
+                name: attempt.also.get(name, 0.0) + 1.0 for name in co_objectives
+            }
         return item
 
     @rule(index=INDEX, cause=st.sampled_from(["expired", "error", "infrastructure"]))

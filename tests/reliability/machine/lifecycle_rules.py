@@ -49,4 +49,6 @@ class LifecycleRules(StudyMachine):
     @rule(objectives=st.sampled_from([["mass"], ["crash"], None]))
     def retry_failed_jobs(self, objectives: list[str] | None) -> None:
         runs = objectives or list(self.model.rules.runs)
-        assert retry(self.database, NAME, objectives) == model_lifecycle.retry(self.model, runs)
+        assert retry(self.database, NAME, objectives) == model_lifecycle.retry(
+            self.model, runs
+        )

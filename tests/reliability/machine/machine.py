@@ -52,7 +52,9 @@ class Machine(LateResultRules, ImportRules):
 
     @rule(end=st.sampled_from(["release", "expire", "error", "infrastructure"]))
     def end_lease_after_next_step(self, end: str) -> None:
-        """A cheap-only job is leased while the next search step is committed, and its lease ends without a value."""
+        """A cheap-only job is leased while the next search step is committed, and its
+        lease ends without a value.
+        """
         self.settle_full_samples()
         self.lease_jobs(["mass"], 2, "b")
         self.run_step()
@@ -93,7 +95,9 @@ class Machine(LateResultRules, ImportRules):
             self.run_to_the_end()
 
     def run_to_the_end(self) -> None:
-        """With working workers and a working planner the study finishes, whatever happened before."""
+        """With working workers and a working planner the study finishes, whatever
+        happened before.
+        """
         self.set_active(True)
         self.end_claims()
         self.prepared = None

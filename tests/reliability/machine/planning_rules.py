@@ -22,7 +22,9 @@ from tests.reliability.model.records import Job, Sample, StepId
 class PlanningRules(LifecycleRules):
     def __init__(self) -> None:
         super().__init__()
-        self.prepared: tuple[Any, Any] | None = None  # a claimed step and its plan, not committed yet
+        self.prepared: tuple[Any, Any] | None = (
+            None  # a claimed step and its plan, not committed yet
+        )
 
     @rule()
     def run_due_step(self) -> None:
@@ -38,7 +40,9 @@ class PlanningRules(LifecycleRules):
 
     @rule(meanwhile=st.sampled_from(["pause", "stop", "other planner"]))
     def commit_too_late(self, meanwhile: str) -> None:
-        """While a step is computed its study is paused or stopped, or another planner commits the step."""
+        """While a step is computed its study is paused or stopped, or another planner
+        commits the step.
+        """
         step = self.claim()
         if step is None:
             return
@@ -75,14 +79,22 @@ class PlanningRules(LifecycleRules):
         if planner_dies:
             self.prepared = None
 
-    @precondition(lambda self: any(step.kind == "search" for step in self.model.done_steps))
+    @precondition(
+        lambda self: any(step.kind == "search" for step in self.model.done_steps)
+    )
     @rule()
     def replay_all_steps(self) -> None:
-        different = [step for step in replay(self.database, NAME, None) if not step.equal]
+        different = [
+            step for step in replay(self.database, NAME, None) if not step.equal
+        ]
         assert different == []
 
     def end_claims(self) -> None:
-        self.database.write(lambda connection: connection.execute(update(steps).values(claim_expires_at=0.0)))
+        self.database.write(
+            lambda connection: connection.execute(
+                update(steps).values(claim_expires_at=0.0)
+            )
+        )
 
     def claim(self) -> Any:
         claimable = self.claimable_steps()
@@ -104,7 +116,9 @@ class PlanningRules(LifecycleRules):
         return due - {step_id(row) for row in held if row.claim_expires_at > 1.0}
 
     def claimed_rows(self, step: Any) -> list[Any]:
-        """The row of the step, if it is due and still claimed by the planner that claimed it."""
+        """The row of the step, if it is due and still claimed by the planner that
+        claimed it.
+        """
         is_claimed = (steps.c.id == step.id, steps.c.claim == step.claim)
         rows = self.read(select(steps).where(*is_claimed))
         return [row for row in rows if row.state == "due"]
@@ -132,14 +146,23 @@ class PlanningRules(LifecycleRules):
         samples: dict[int, Sample],
         jobs: dict[int, Job],
     ) -> None:
-        """As many full samples as were due, at most as many cheap-only ones as the ratio allows."""
+        """As many full samples as were due, at most as many cheap-only ones as the
+        ratio allows.
+        """
         runs = list(self.model.rules.runs)
         for number, sample in samples.items():
-            objectives = [job.objective for job in jobs.values() if job.sample == number]
+            objectives = [
+                job.objective for job in jobs.values() if job.sample == number
+            ]
             assert objectives == (runs if sample.full else ["mass"])
         full = sum(sample.full for sample in samples.values())
         assert full == (0 if step.kind == "stream" else size)
-        most_cheap_only = {"initial": 0, "closing": 0, "stream": size, "search": 3 * size}
+        most_cheap_only = {
+            "initial": 0,
+            "closing": 0,
+            "stream": size,
+            "search": 3 * size,
+        }
         assert len(samples) - full <= most_cheap_only[step.kind]
         number = step.number if step.kind == "search" else 0
         assert {job.step for job in jobs.values()} <= {number}

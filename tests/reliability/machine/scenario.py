@@ -20,15 +20,30 @@ def event_kinds(prefix: str, *parts: Iterable[str]) -> set[str]:
 
 EXPECTED_EVENTS = {
     *event_kinds("", RESULTS, (": ",), (*SEEN_BY_WORKER, "superseded")),
-    *event_kinds("repeated: ", ("same", "same, also", "other", "other, also", "other also, also")),
+    *event_kinds(
+        "repeated: ", ("same", "same, also", "other", "other, also", "other also, also")
+    ),
     *event_kinds("heartbeat: ", ("revived", "None, leased", "None, leased, cancel")),
-    *event_kinds("heartbeat: expired, ", ("ready", "leased", "failed", "leased, cancel", "superseded, cancel")),
+    *event_kinds(
+        "heartbeat: expired, ",
+        ("ready", "leased", "failed", "leased, cancel", "superseded, cancel"),
+    ),
     *event_kinds("import: value onto ", JOB_STATES),
-    *event_kinds("import: infeasible onto ", ("ready", "leased", "failed", "superseded")),
-    *event_kinds("import: ", ("value", "infeasible"), (" onto ",), ("ready, cheap-only", "leased, cheap-only")),
+    *event_kinds(
+        "import: infeasible onto ", ("ready", "leased", "failed", "superseded")
+    ),
+    *event_kinds(
+        "import: ",
+        ("value", "infeasible"),
+        (" onto ",),
+        ("ready, cheap-only", "leased, cheap-only"),
+    ),
     *event_kinds("import: ", ("new", "refused")),
     *event_kinds("step: ", ("initial", "stream", "search", "closing")),
-    *event_kinds("superseded: ", ("by search step", "after release", "after expire", "after error")),
+    *event_kinds(
+        "superseded: ",
+        ("by search step", "after release", "after expire", "after error"),
+    ),
     "unknown",
 }
 
@@ -44,7 +59,9 @@ class Scenario:
         self.machine.database_equals_model()
 
     def run(self, run_of_two: str) -> None:
-        self.do("create", run_of_two=run_of_two, initial_samples=10, more=0, planned=True)
+        self.do(
+            "create", run_of_two=run_of_two, initial_samples=10, more=0, planned=True
+        )
         self.tell_in_every_state()
         self.repeat_tells()
         self.revive_leases()
@@ -56,14 +73,21 @@ class Scenario:
 
     def tell_in_every_state(self) -> None:
         for index, (state, result) in enumerate(product(SEEN_BY_WORKER, RESULTS)):
-            self.do("tell_when_job_is", index=index, result=result, state=state, also="all")
+            self.do(
+                "tell_when_job_is", index=index, result=result, state=state, also="all"
+            )
         for also in ("none", "wrong", "all"):
-            self.do("tell_when_job_is", index=0, result="value", state="held", also=also)
+            self.do(
+                "tell_when_job_is", index=0, result="value", state="held", also=also
+            )
         for lease_kind in ("live", "ended", "reported", "unknown", "wrong job"):
             value = TellDraft(lease_kind, 0, "value", 1.5, "all")
             failure = TellDraft(lease_kind, 1, "infeasible", 0.0, "none")
             self.do("tell_list", drafts=[value, failure])
-        late = [TellDraft("ended", 0, "value", 0.0, "all"), TellDraft("ended", 0, "value", 1.0, "none")]
+        late = [
+            TellDraft("ended", 0, "value", 0.0, "all"),
+            TellDraft("ended", 0, "value", 1.0, "none"),
+        ]
         self.do("tell_after_reassignment", drafts=late, index=0)
         for cause in ("expired", "error", "infrastructure"):
             self.do("fail_repeatedly", index=0, cause=cause)
@@ -76,12 +100,19 @@ class Scenario:
             attempt = model.attempts[lease]
             kind = (attempt.outcome, attempt.failure, bool(attempt.also))
             last_of_kind.setdefault(kind, age)
-        for index, change in product(last_of_kind.values(), (None, "value", "also", "kind")):
+        for index, change in product(
+            last_of_kind.values(), (None, "value", "also", "kind")
+        ):
             self.do("repeat_tell", index=index, change=change)
 
     def revive_leases(self) -> None:
         self.do("retry_failed_jobs", objectives=None)
-        for meanwhile in ("nothing", "other lease", "other lease expired", "job failed"):
+        for meanwhile in (
+            "nothing",
+            "other lease",
+            "other lease expired",
+            "job failed",
+        ):
             self.do("revive_lease", index=0, meanwhile=meanwhile)
         self.do("send_heartbeats", indices=[0, 1, 2, 3, 4, 5])
         self.do("release_leases", indices=[0, 1, 2])
@@ -97,8 +128,14 @@ class Scenario:
             self.do("import_onto_job", index=0, state=state, content=content, full=full)
         places = ("new", "full", "cheap-only")
         scopes = ("co-objectives", "mass", "crash", "both", "nothing")
-        for index, (evaluate, place, scope) in enumerate(product((False, True), places, scopes)):
-            self.do("import_drafts", drafts=[RowDraft(place, index, scope, "value", 1.5)], evaluate=evaluate)
+        for index, (evaluate, place, scope) in enumerate(
+            product((False, True), places, scopes)
+        ):
+            self.do(
+                "import_drafts",
+                drafts=[RowDraft(place, index, scope, "value", 1.5)],
+                evaluate=evaluate,
+            )
 
     def stop_and_extend(self) -> None:
         self.do("ask_for_jobs", objectives=ANY_OBJECTIVE, max_jobs=6, worker="a")
@@ -109,11 +146,23 @@ class Scenario:
         self.do("heartbeat", leases=list(self.machine.model.attempts))
         self.do("release_leases", indices=[0])
         for content, full in product(("value", "infeasible"), (True, False)):
-            self.do("import_onto_job", index=0, state="superseded", content=content, full=full)
+            self.do(
+                "import_onto_job",
+                index=0,
+                state="superseded",
+                content=content,
+                full=full,
+            )
         self.do("extend_budget", more=2)
         for result in RESULTS:
             self.do("run_due_step")
-            self.do("tell_when_job_is", index=0, result=result, state="superseded", also="all")
+            self.do(
+                "tell_when_job_is",
+                index=0,
+                result=result,
+                state="superseded",
+                also="all",
+            )
             self.do("extend_budget", more=1)
         for active in (False, True):
             self.do("pause_or_resume", active=active)

@@ -1,4 +1,6 @@
-"""A study as the database has it and as the model has it, in one form that can be compared."""
+"""A study as the database has it and as the model has it, in one form that can be
+compared.
+"""
 
 from typing import Any
 
@@ -33,9 +35,14 @@ def database_snapshot(tables: StudyTables) -> Snapshot:
         "attempts": {row.lease: _stored_attempt(row) for row in tables.attempts},
         "log": _stored_log(tables, names),
         "counters": {row.name: _stored_counters(row) for row in tables.objectives},
-        "anomalies": {row.name: (row.expired, row.late, row.duplicate) for row in tables.objectives},
+        "anomalies": {
+            row.name: (row.expired, row.late, row.duplicate)
+            for row in tables.objectives
+        },
         "due steps": sorted(step_id(row) for row in tables.steps if row.state == "due"),
-        "done steps": sorted(step_id(row) for row in tables.steps if row.state == "done"),
+        "done steps": sorted(
+            step_id(row) for row in tables.steps if row.state == "done"
+        ),
     }
 
 
@@ -110,7 +117,9 @@ def model_snapshot(model: StudyModel) -> Snapshot:
         "imported": sum(sample.imported for sample in model.samples.values()),
         "imported_complete": model.imported_complete,
         "samples": model.samples,
-        "open outputs": {number: model.open_outputs(number) for number in model.samples},
+        "open outputs": {
+            number: model.open_outputs(number) for number in model.samples
+        },
         "jobs": model.jobs,
         "attempts": model.attempts,
         "log": model.log,

@@ -1,4 +1,6 @@
-"""A study in a database beside its model; subclasses add the rules, each of which changes both."""
+"""A study in a database beside its model; subclasses add the rules, each of which
+changes both.
+"""
 
 from typing import Any
 
@@ -12,7 +14,13 @@ from app.store.tables import jobs, objectives, samples, workers
 from app.store.work.server_uptime import record_uptime
 from counterpoise.wire.specification import parse_specification
 from tests.reliability.machine.invariants import check_invariants, check_view
-from tests.reliability.machine.snapshot import database_snapshot, differences, model_snapshot, stored_job, stored_sample
+from tests.reliability.machine.snapshot import (
+    database_snapshot,
+    differences,
+    model_snapshot,
+    stored_job,
+    stored_sample,
+)
 from tests.reliability.machine.tables import read_tables
 from tests.reliability.model import lifecycle as model_lifecycle
 from tests.reliability.model.records import Job, LogEntry, Sample, StudyRules
@@ -69,7 +77,11 @@ class StudyMachine(RuleBasedStateMachine):
     def new_samples(self) -> dict[int, Sample]:
         """Samples that the model does not have yet."""
         rows = self.read(select(samples).order_by(samples.c.id))
-        new = {row.id: stored_sample(row) for row in rows if row.id not in self.model.samples}
+        new = {
+            row.id: stored_sample(row)
+            for row in rows
+            if row.id not in self.model.samples
+        }
         assert not any(sample.given_up for sample in new.values())
         return new
 
@@ -77,9 +89,15 @@ class StudyMachine(RuleBasedStateMachine):
         """Jobs that the model does not have yet."""
         names = {row.id: row.name for row in self.read(select(objectives))}
         rows = self.read(select(jobs).order_by(jobs.c.id))
-        new = {row.id: stored_job(row, names) for row in rows if row.id not in self.model.jobs}
+        new = {
+            row.id: stored_job(row, names)
+            for row in rows
+            if row.id not in self.model.jobs
+        }
         for job in new.values():
-            assert job == Job(job.sample, job.objective, job.cheap_only, job.step), "a new job is not fresh"
+            assert job == Job(job.sample, job.objective, job.cheap_only, job.step), (
+                "a new job is not fresh"
+            )
         return new
 
     @rule()
@@ -94,8 +112,12 @@ class StudyMachine(RuleBasedStateMachine):
         actual = database_snapshot(tables)
         expected = model_snapshot(self.model)
         for part in expected:
-            assert actual[part] == expected[part], f"{part}: {differences(actual[part], expected[part])}"
-        assert actual["log"][: len(self.log)] == self.log, "an entry of the log has changed"
+            assert actual[part] == expected[part], (
+                f"{part}: {differences(actual[part], expected[part])}"
+            )
+        assert actual["log"][: len(self.log)] == self.log, (
+            "an entry of the log has changed"
+        )
         self.log = actual["log"]
         check_invariants(tables)
         check_view(self.database, tables)
@@ -108,7 +130,10 @@ def specification(rules: StudyRules, budget: int) -> dict[str, Any]:
         outputs += [{"name": name, "same_run_as": run} for name in co_objectives]
     return {
         "name": NAME,
-        "variables": [{"name": "a", "low": 0.0, "high": 1.0}, {"name": "b", "low": 0.0, "high": 1.0}],
+        "variables": [
+            {"name": "a", "low": 0.0, "high": 1.0},
+            {"name": "b", "low": 0.0, "high": 1.0},
+        ],
         "objectives": outputs,
         "budget": budget,
         "initial_samples": rules.initial_samples,

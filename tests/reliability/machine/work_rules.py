@@ -21,16 +21,22 @@ from tests.reliability.model.records import Attempt, TellItem
 
 ANY_OBJECTIVE = ["*"]
 UNKNOWN_LEASE = "0" * 32
-OUTCOMES: dict[str, tuple[str | None, ...]] = {  # of attempts, by the kind of their lease
+OUTCOMES: dict[
+    str, tuple[str | None, ...]
+] = {  # of attempts, by the kind of their lease
     "live": (None,),
     "ended": ("expired", "released", "overtaken"),
     "reported": ("done", "failed", "late"),
 }
 INDEX = st.integers(0, 999)  # of the thing to pick, modulo how many there are
 VALUES = st.sampled_from([0.0, 1.5, -2.0, 1e6])
-RESULTS = st.sampled_from(["value", "value", "value", "infeasible", "error", "infrastructure"])
+RESULTS = st.sampled_from(
+    ["value", "value", "value", "infeasible", "error", "infrastructure"]
+)
 CO_VALUES = st.sampled_from(["all", "all", "none", "wrong"])
-LEASE_KINDS = st.sampled_from(["live", "live", "ended", "ended", "reported", "unknown", "wrong job"])
+LEASE_KINDS = st.sampled_from(
+    ["live", "live", "ended", "ended", "reported", "unknown", "wrong job"]
+)
 
 
 class TellDraft(NamedTuple):
@@ -66,9 +72,13 @@ class WorkRules(PlanningRules):
         max_jobs: int,
         worker: str,
     ) -> list[Any]:
-        ask = Ask(worker=worker, studies=[NAME], objectives=objectives, max_jobs=max_jobs)
+        ask = Ask(
+            worker=worker, studies=[NAME], objectives=objectives, max_jobs=max_jobs
+        )
         (leased,) = serve_asks(self.database, [ask], 20.0)
-        runs = list(self.model.rules.runs) if objectives == ANY_OBJECTIVE else objectives
+        runs = (
+            list(self.model.rules.runs) if objectives == ANY_OBJECTIVE else objectives
+        )
         expected = model_work.ask(self.model, runs, max_jobs)
         assert sorted(job.job for job in leased) == sorted(expected)
         for job in leased:
@@ -77,7 +87,9 @@ class WorkRules(PlanningRules):
         return leased
 
     def ensure_leases(self) -> bool:
-        """Lease jobs if none is leased and any can be; return whether there is any attempt."""
+        """Lease jobs if none is leased and any can be; return whether there is any
+        attempt.
+        """
         if not self.model.leased_jobs and not self.lease_jobs(ANY_OBJECTIVE, 3, "a"):
             self.run_step()
             self.lease_jobs(ANY_OBJECTIVE, 3, "a")
@@ -94,7 +106,9 @@ class WorkRules(PlanningRules):
             self.tell([self.tell_item(draft) for draft in drafts])
 
     def tell_item(self, draft: TellDraft) -> TellItem:
-        """One of the newest leases of its kind, so that several items of a list concern one job."""
+        """One of the newest leases of its kind, so that several items of a list concern
+        one job.
+        """
         leases = self.leases_of_kind(draft.lease_kind) or list(self.model.attempts)
         lease = newest(leases, 4, draft.pick)
         job = self.model.attempts[lease].job
@@ -152,7 +166,9 @@ class WorkRules(PlanningRules):
         self.complete_jobs(max_jobs)
 
     def complete_jobs(self, max_jobs: int) -> bool:
-        """Ask, evaluate and tell, as a worker does without faults; return False if there was no job."""
+        """Ask, evaluate and tell, as a worker does without faults; return False if
+        there was no job.
+        """
         items = []
         for job in self.lease_jobs(ANY_OBJECTIVE, max_jobs, "c"):
             value = sum(job.x.values())
@@ -171,9 +187,14 @@ class WorkRules(PlanningRules):
         for lease in leases:
             self.seen.add(self.kind_of_heartbeat(lease))
         alive = heartbeat(self.database, leases)
-        responses = [(response.expires_at is not None, response.cancel) for response in alive]
-        # The server extends all current leases before it revives any; the order makes no difference to the result.
-        assert responses == [model_work.heartbeat(self.model, lease) for lease in leases]
+        responses = [
+            (response.expires_at is not None, response.cancel) for response in alive
+        ]
+        # The server extends all current leases before it revives any; the order makes
+        # no difference to the result.
+        assert responses == [
+            model_work.heartbeat(self.model, lease) for lease in leases
+        ]
 
     def kind_of_heartbeat(self, lease: str) -> str:
         cancel = ", cancel" if self.model.cancel_running else ""
@@ -205,7 +226,9 @@ class WorkRules(PlanningRules):
             self.expire({leased[index % len(leased)] for index in indices})
 
     def expire(self, numbers: set[int]) -> None:
-        """All these leases are overdue at once; jobs expire in the order of their numbers."""
+        """All these leases are overdue at once; jobs expire in the order of their
+        numbers.
+        """
 
         expiring = update(jobs).where(jobs.c.id.in_(numbers))
 
@@ -219,7 +242,9 @@ class WorkRules(PlanningRules):
         model_work.expire(self.model, numbers)
 
     def end_backoffs(self) -> None:
-        self.database.write(lambda connection: connection.execute(update(jobs).values(ready_at=None)))
+        self.database.write(
+            lambda connection: connection.execute(update(jobs).values(ready_at=None))
+        )
         model_work.end_backoffs(self.model)
 
 

@@ -1,4 +1,6 @@
-"""Imports: evaluations of a file become values of jobs, of full samples, or imported samples."""
+"""Imports: evaluations of a file become values of jobs, of full samples, or imported
+samples.
+"""
 
 from tests.reliability.model.records import Evaluation, Job, Point, Result, Sample
 from tests.reliability.model.steps import schedule_due_steps, schedule_initial
@@ -21,7 +23,9 @@ def known_at(model: StudyModel, x: Point) -> dict[str, Result]:
 
 
 def refuses(model: StudyModel, x: Point, evaluation: Evaluation) -> bool:
-    """A value never changes; an awaited run is imported as a whole, with values or as infeasible."""
+    """A value never changes; an awaited run is imported as a whole, with values or as
+    infeasible.
+    """
     known = known_at(model, x)
     for name, value in evaluation.items():
         result = known.get(name)
@@ -50,7 +54,9 @@ def import_at(
     *,
     evaluate: bool,
 ) -> dict[str, float | None] | None:
-    """Import a row that is not refused; return what a new sample at the point knows, or None if none is made."""
+    """Import a row that is not refused; return what a new sample at the point knows, or
+    None if none is made.
+    """
     samples = samples_at(model, x)
     known = known_at(model, x)
     was_complete = {sample: is_complete(model, sample) for sample in samples}
@@ -60,13 +66,17 @@ def import_at(
         if model.samples[sample].full:
             _add_values(model, sample, evaluation)
             if model.samples[sample].imported:
-                model.imported_complete += is_complete(model, sample) - was_complete[sample]
+                model.imported_complete += (
+                    is_complete(model, sample) - was_complete[sample]
+                )
             return None
     wants_jobs = evaluate and len(evaluation) < len(model.rules.objectives)
     results = {name: _as_result(value) for name, value in evaluation.items()}
     if samples and not wants_jobs and results.items() <= known.items():
         return None
-    values = {name: result for name, result in known.items() if isinstance(result, float)}
+    values = {
+        name: result for name, result in known.items() if isinstance(result, float)
+    }
     return {**values, **evaluation}
 
 
@@ -98,7 +108,9 @@ def _set_done(
     model.log_value(job.sample, job.objective, value)
     for name in model.rules.runs[job.objective]:
         co_value = evaluation.get(name)
-        model.log_result(job.sample, name, co_value, "infeasible" if name in evaluation else "error")
+        model.log_result(
+            job.sample, name, co_value, "infeasible" if name in evaluation else "error"
+        )
         job.co_outcomes[name] = "done" if co_value is not None else "failed"
 
 

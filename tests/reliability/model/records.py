@@ -1,11 +1,18 @@
-"""Records of the reference model: plain data, without the database and without the application."""
+"""Records of the reference model: plain data, without the database and without the
+application.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 OPEN = ("ready", "leased")
-REPORTED = ("done", "failed", "late", "duplicate")  # outcomes of attempts whose worker told a result
+REPORTED = (
+    "done",
+    "failed",
+    "late",
+    "duplicate",
+)  # outcomes of attempts whose worker told a result
 Point = tuple[float, ...]
 Evaluation = Mapping[str, float | None]  # of an import, by objective; None: infeasible
 Result = float | str  # a value, or the kind of a final failure
@@ -61,7 +68,8 @@ class Job:
     errors: int = 0
     losses: int = 0
     backs_off: bool = False
-    # How the co-objectives of its run ended; the database has it only in the counters of objectives.
+    # How the co-objectives of its run ended; the database has it only in the counters
+    # of objectives.
     co_outcomes: dict[str, str] = field(default_factory=dict, compare=False)
 
     @property
@@ -110,7 +118,9 @@ class TellItem:
 class StudyRules:
     """The fixed part of a study's specification."""
 
-    runs: dict[str, list[str]]  # objectives that have jobs, in order, with the co-objectives of each
+    runs: dict[
+        str, list[str]
+    ]  # objectives that have jobs, in order, with the co-objectives of each
     ratios: dict[str, int]
     initial_samples: int
     batch_size: int

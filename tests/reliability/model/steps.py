@@ -1,4 +1,6 @@
-"""When a step is due, how many samples it proposes, and what changes when it is committed."""
+"""When a step is due, how many samples it proposes, and what changes when it is
+committed.
+"""
 
 from collections.abc import Mapping
 
@@ -53,7 +55,9 @@ def _schedule_search_or_closing(model: StudyModel) -> None:
 
 
 def _schedule_stream(model: StudyModel, run: str) -> None:
-    """A generation is due when at most half of the last one is unsettled; the design counts as the first."""
+    """A generation is due when at most half of the last one is unsettled; the design
+    counts as the first.
+    """
     position = model.rules.objectives.index(run)
     ratio = model.rules.ratios[run]
     is_due = any(step.is_stream_of(position) for step in model.due_steps)
@@ -72,7 +76,9 @@ def _schedule_stream(model: StudyModel, run: str) -> None:
 
 
 def commit(model: StudyModel, step: StepId) -> int:
-    """Return the number of samples that the step proposes; the caller adds them with `add_proposal`."""
+    """Return the number of samples that the step proposes; the caller adds them with
+    `add_proposal`.
+    """
     size = model.due_steps.pop(step)
     model.done_steps.append(step)
     finishes = step.kind == "closing" and len(model.planned_full) >= model.budget

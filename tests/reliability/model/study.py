@@ -1,12 +1,22 @@
-"""The reference model of a study: what it should be after each event, written from the design.
+"""The reference model of a study: what it should be after each event, written from the
+design.
 
-The model keeps no counters, except of expired leases: what the server counts is derived here from the jobs.
+The model keeps no counters, except of expired leases: what the server counts is derived
+here from the jobs.
 """
 
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tests.reliability.model.records import Attempt, Job, LogEntry, Result, Sample, StepId, StudyRules
+from tests.reliability.model.records import (
+    Attempt,
+    Job,
+    LogEntry,
+    Result,
+    Sample,
+    StepId,
+    StudyRules,
+)
 
 ENDS = ("done", "failed", "superseded")
 
@@ -24,10 +34,14 @@ class StudyModel:
     jobs: dict[int, Job] = field(default_factory=dict)
     attempts: dict[str, Attempt] = field(default_factory=dict)  # by lease
     log: list[LogEntry] = field(default_factory=list)
-    due_steps: dict[StepId, int] = field(default_factory=dict)  # with the number of samples to propose
+    due_steps: dict[StepId, int] = field(
+        default_factory=dict
+    )  # with the number of samples to propose
     done_steps: list[StepId] = field(default_factory=list)
     imported_complete: int = 0
-    expired: Counter[str] = field(default_factory=Counter)  # by objective; a revived lease has expired, too
+    expired: Counter[str] = field(
+        default_factory=Counter
+    )  # by objective; a revived lease has expired, too
 
     @property
     def planned_full(self) -> list[int]:
@@ -45,7 +59,9 @@ class StudyModel:
     @property
     def reported_leases(self) -> list[str]:
         """Leases on which a result was told."""
-        return [lease for lease, attempt in self.attempts.items() if attempt.is_reported]
+        return [
+            lease for lease, attempt in self.attempts.items() if attempt.is_reported
+        ]
 
     def jobs_in(self, state: str) -> list[Job]:
         return [job for job in self.jobs.values() if job.state == state]
@@ -91,7 +107,9 @@ class StudyModel:
             late[objective] += attempt.outcome == "late"
             duplicate[objective] += attempt.outcome == "duplicate"
         names = self.rules.objectives
-        return {name: (self.expired[name], late[name], duplicate[name]) for name in names}
+        return {
+            name: (self.expired[name], late[name], duplicate[name]) for name in names
+        }
 
     def log_events(self, *kinds: str) -> None:
         self.log += [LogEntry(kind) for kind in kinds]

@@ -35,7 +35,9 @@ def end_other_attempt(model: StudyModel, job: Job) -> None:
 
 
 def return_to_queue(model: StudyModel, job: Job, *, back_off: bool = False) -> None:
-    """A job whose step was overtaken, or whose study was stopped, is superseded instead."""
+    """A job whose step was overtaken, or whose study was stopped, is superseded
+    instead.
+    """
     if model.stopped or (job.cheap_only and job.step < model.step):
         supersede(model, [job])
         return

@@ -5,13 +5,23 @@ from collections.abc import Iterable, Sequence
 from tests.reliability.model.records import Attempt, Job, TellItem
 from tests.reliability.model.steps import schedule_due_steps
 from tests.reliability.model.study import StudyModel
-from tests.reliability.model.transitions import count_error, count_loss, return_to_queue, set_done, set_failed
+from tests.reliability.model.transitions import (
+    count_error,
+    count_loss,
+    return_to_queue,
+    set_done,
+    set_failed,
+)
 
-Response = tuple[int, str | None]  # status of a tell, and the state of its job afterwards
+Response = tuple[
+    int, str | None
+]  # status of a tell, and the state of its job afterwards
 
 
 def ask(model: StudyModel, runs: Sequence[str], max_jobs: int) -> list[int]:
-    """The jobs to be leased, in the order of the queues: full before cheap-only, then oldest."""
+    """The jobs to be leased, in the order of the queues: full before cheap-only, then
+    oldest.
+    """
     if not model.active:
         return []
     chosen: list[int] = []
@@ -40,7 +50,9 @@ def lease(model: StudyModel, number: int, token: str) -> None:
 
 
 def tell(model: StudyModel, items: Sequence[TellItem]) -> list[Response]:
-    """Items are processed in rounds: a repeated tell for a job is deferred to the next round."""
+    """Items are processed in rounds: a repeated tell for a job is deferred to the next
+    round.
+    """
     responses: dict[int, Response] = {}
     remaining: list[int] = []
     for index, item in enumerate(items):
@@ -105,7 +117,9 @@ def _tell_value(model: StudyModel, job: Job, item: TellItem) -> str:
 
 def _tell_failure(model: StudyModel, job: Job, item: TellItem) -> None:
     is_current = job.lease == item.lease
-    if item.failure == "infeasible" and (is_current or job.state in ("ready", "superseded")):
+    if item.failure == "infeasible" and (
+        is_current or job.state in ("ready", "superseded")
+    ):
         set_failed(model, job, "infeasible")
     elif item.failure == "error" and is_current:
         count_error(model, job)
@@ -125,11 +139,17 @@ def expire(model: StudyModel, numbers: Iterable[int]) -> None:
 def may_revive(model: StudyModel, token: str) -> bool:
     attempt = model.attempts[token]
     job = model.jobs[attempt.job]
-    return attempt.outcome == "expired" and job.state == "ready" and attempt.number == job.attempts
+    return (
+        attempt.outcome == "expired"
+        and job.state == "ready"
+        and attempt.number == job.attempts
+    )
 
 
 def heartbeat(model: StudyModel, token: str) -> tuple[bool, bool]:
-    """Whether the lease is current afterwards, and whether the worker is advised to cancel."""
+    """Whether the lease is current afterwards, and whether the worker is advised to
+    cancel.
+    """
     attempt = model.attempts[token]
     job = model.jobs[attempt.job]
     if may_revive(model, token):
@@ -138,7 +158,11 @@ def heartbeat(model: StudyModel, token: str) -> tuple[bool, bool]:
         job.losses = max(job.losses - 1, 0)
     if job.lease == token:
         return True, model.cancel_running
-    value_is_wanted = attempt.outcome == "expired" and job.state in ("ready", "leased", "failed")
+    value_is_wanted = attempt.outcome == "expired" and job.state in (
+        "ready",
+        "leased",
+        "failed",
+    )
     return False, model.cancel_running or not value_is_wanted
 
 

@@ -1,4 +1,6 @@
-"""Three servers and two planners on one PostgreSQL, with many workers; the first server can be frozen."""
+"""Three servers and two planners on one PostgreSQL, with many workers; the first server
+can be frozen.
+"""
 
 import signal
 import subprocess
@@ -18,7 +20,8 @@ from tests.reliability.processes.worker_threads import WorkerThreads
 
 WORKERS = 32
 BATCH, STEPS = 10, 2
-# The database ends the transaction of a frozen server after this time; the default is 30 s.
+# The database ends the transaction of a frozen server after this time; the default is
+# 30 s.
 ABANDONED_AFTER = "&options=-c%20idle_in_transaction_session_timeout%3D2s"
 PATIENCE_S = 300.0  # for so many processes on a loaded machine
 
@@ -26,8 +29,14 @@ PATIENCE_S = 300.0  # for so many processes on a loaded machine
 def specification(number: int, initial_samples: int, lease_s: float) -> dict[str, Any]:
     return {
         "name": f"wing{number}",
-        "variables": [{"name": "a", "low": 0.0, "high": 1.0}, {"name": "b", "low": 0.0, "high": 1.0}],
-        "objectives": [{"name": "mass", "evaluation_time_s": 1.0}, {"name": "crash", "evaluation_time_s": 2.0}],
+        "variables": [
+            {"name": "a", "low": 0.0, "high": 1.0},
+            {"name": "b", "low": 0.0, "high": 1.0},
+        ],
+        "objectives": [
+            {"name": "mass", "evaluation_time_s": 1.0},
+            {"name": "crash", "evaluation_time_s": 2.0},
+        ],
         "budget": initial_samples + STEPS * BATCH,
         "initial_samples": initial_samples,
         "batch_size": BATCH,
@@ -73,12 +82,19 @@ class Cluster:
                 client.create_study(spec)
 
     def start_first(self) -> "subprocess.Popen[bytes]":
-        server = serving(self.url, "--no-planner", port=self.port, COUNTERPOISE_FAULTS=str(self.faults))
+        server = serving(
+            self.url,
+            "--no-planner",
+            port=self.port,
+            COUNTERPOISE_FAULTS=str(self.faults),
+        )
         return self.stack.enter_context(server)[1]
 
     @contextmanager
     def first_frozen(self) -> Iterator[None]:
-        """The first server stops in the middle of a tell, with a study locked and requests under way."""
+        """The first server stops in the middle of a tell, with a study locked and
+        requests under way.
+        """
         hold = self.faults / "tell.written.hold"
         held = self.faults / "tell.written.held"
         held.unlink(missing_ok=True)  # of the last time
@@ -123,12 +139,18 @@ class Cluster:
         done = -1
         while not condition():
             before, done = done, self.done()
-            eventually(lambda: condition() or self.done() > before, f"progress after {before} jobs", PATIENCE_S)  # noqa: B023
+            eventually(
+                lambda: condition() or self.done() > before,  # noqa: B023
+                f"progress after {before} jobs",
+                PATIENCE_S,
+            )
 
     def throughput(self) -> str:
         rows = self.rows(select(attempts))
         ended = [row for row in rows if row.ended_at is not None]
-        seconds = max(row.ended_at for row in ended) - min(row.leased_at for row in ended)
+        seconds = max(row.ended_at for row in ended) - min(
+            row.leased_at for row in ended
+        )
         done = self.done()
         rate = done / seconds
         outcomes = Counter(row.outcome for row in rows)

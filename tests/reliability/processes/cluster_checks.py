@@ -1,4 +1,6 @@
-"""What holds when the studies of a cluster are finished: nothing is lost, and nothing happened twice."""
+"""What holds when the studies of a cluster are finished: nothing is lost, and nothing
+happened twice.
+"""
 
 from collections import Counter
 from typing import Any
@@ -28,7 +30,9 @@ def check_cluster(cluster: Cluster) -> None:
 
 
 def check_evaluations(finished: list[tuple[Job, float]], rows: list[Any]) -> None:
-    """Each evaluation is a reported attempt, with its value; no lease was evaluated twice."""
+    """Each evaluation is a reported attempt, with its value; no lease was evaluated
+    twice.
+    """
     attempt_of = {row.lease: row for row in rows}
     for job, value in finished:
         attempt = attempt_of[job.lease]
@@ -38,7 +42,9 @@ def check_evaluations(finished: list[tuple[Job, float]], rows: list[Any]) -> Non
 
 
 def check_jobs(cluster: Cluster) -> None:
-    """A job that is done has one value, of one attempt; the others are superseded cheap-only jobs."""
+    """A job that is done has one value, of one attempt; the others are superseded
+    cheap-only jobs.
+    """
     first = select(attempts.c.job_id).where(attempts.c.outcome.in_(("done", "late")))
     sources = Counter(row.job_id for row in cluster.rows(first))
     values: dict[tuple[int, int], float] = {}

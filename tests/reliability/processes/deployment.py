@@ -1,4 +1,6 @@
-"""A server, planners and workers in processes of their own, with a database; each can be killed."""
+"""A server, planners and workers in processes of their own, with a database; each can
+be killed.
+"""
 
 import json
 import random
@@ -18,14 +20,19 @@ from benchmarks.service.postgresql import PostgreSQL
 from tests.e2e.plate import SPEC, TAKES_S
 from tests.e2e.processes import COUNTERPOISE, eventually, free_port, is_ready
 from tests.reliability.faults.lab_states import end_claims
-from tests.reliability.processes.restartable_process import RestartableProcess, restart_postgresql
+from tests.reliability.processes.restartable_process import (
+    RestartableProcess,
+    restart_postgresql,
+)
 from tests.reliability.processes.simulations import CLOSED
 
 LEASE_S = 5.0
 SLOTS = 3
 SIMULATIONS = "tests.reliability.processes.simulations"
 REPORTED = ("done", "late", "duplicate")  # outcomes of attempts with a value
-SERVER_THEN_WORKER = "server, then worker"  # the worker is killed with results that it could not tell
+SERVER_THEN_WORKER = (
+    "server, then worker"  # the worker is killed with results that it could not tell
+)
 
 
 class Run(NamedTuple):
@@ -60,34 +67,52 @@ class Deployment:
         self.workers = [f"worker{number}" for number in range(load)]
         self.planners = [f"planner{number}" for number in range(min(load, 2))]
         self.killed_slots: set[str] = set()  # evaluation processes of killed workers
-        self.excused: set[str] = set()  # leases whose result may have been on its way to the spool
-        self.spooled_at_kill: set[str] = set()  # leases whose result was in the spool when its worker was killed
+        self.excused: set[str] = (
+            set()
+        )  # leases whose result may have been on its way to the spool
+        self.spooled_at_kill: set[str] = (
+            set()
+        )  # leases whose result was in the spool when its worker was killed
         self.processes: dict[str, RestartableProcess] = {}
         self._start(url, free_port())
         for process in self.processes.values():
             stack.callback(process.end)
         eventually(lambda: is_ready(self.address), "the server")
         for spec in self.specs:
-            httpx.post(f"{self.address}/studies", json=spec, timeout=60).raise_for_status()
+            httpx.post(
+                f"{self.address}/studies", json=spec, timeout=60
+            ).raise_for_status()
 
     def _start(self, url: str, port: int) -> None:
         self.address = f"http://127.0.0.1:{port}"
         serve = ("serve", "--no-planner", "--port", str(port), "--database-url", url)
-        self.processes["server"] = RestartableProcess("server", self.folder, COUNTERPOISE, *serve)
+        self.processes["server"] = RestartableProcess(
+            "server", self.folder, COUNTERPOISE, *serve
+        )
         for name in self.planners:
             plan = ("planner", "--database-url", url)
-            self.processes[name] = RestartableProcess(name, self.folder, COUNTERPOISE, *plan)
+            self.processes[name] = RestartableProcess(
+                name, self.folder, COUNTERPOISE, *plan
+            )
         for name in self.workers:
             self.processes[name] = self._worker(name)
 
     def _worker(self, name: str) -> RestartableProcess:
         self.gate_of(name).mkdir()
         self.finished_file(name).touch()
-        objectives = [f"--objective={objective}={SIMULATIONS}:{objective}" for objective in TAKES_S]
+        objectives = [
+            f"--objective={objective}={SIMULATIONS}:{objective}"
+            for objective in TAKES_S
+        ]
         place = ("--url", self.address, "--spool", str(self.spool), "--name", name)
         options = ("--any-study", "--slots", str(SLOTS), *place, *objectives)
-        variables = {"FINISHED": str(self.finished_file(name)), "GATE": str(self.gate_of(name))}
-        return RestartableProcess(name, self.folder, COUNTERPOISE, "worker", *options, **variables)
+        variables = {
+            "FINISHED": str(self.finished_file(name)),
+            "GATE": str(self.gate_of(name)),
+        }
+        return RestartableProcess(
+            name, self.folder, COUNTERPOISE, "worker", *options, **variables
+        )
 
     def gate_of(self, worker: str) -> Path:
         return self.folder / f"{worker}.gate"
@@ -142,11 +167,15 @@ class Deployment:
         return bool(self.read(leased))
 
     def await_progress(self, entries: int) -> None:
-        """Wait for so many more entries of the sequence; after a kill nothing happens for a lease time."""
+        """Wait for so many more entries of the sequence; after a kill nothing happens
+        for a lease time.
+        """
         wanted = self.sequence() + entries
         for _ in range(5):
             try:
-                eventually(lambda: self.is_finished() or self.sequence() >= wanted, "progress")
+                eventually(
+                    lambda: self.is_finished() or self.sequence() >= wanted, "progress"
+                )
             except AssertionError:
                 continue
             return
@@ -156,7 +185,9 @@ class Deployment:
     # Kills.
 
     def run(self, victims: Sequence[str]) -> list[str]:
-        """Kill these, each at a random moment, until the studies are finished; return which were killed."""
+        """Kill these, each at a random moment, until the studies are finished; return
+        which were killed.
+        """
         killed = []
         for victim in victims:
             self.await_progress(self.rng.randrange(1, 12))
@@ -185,7 +216,9 @@ class Deployment:
             self.processes[victim].restart()
 
     def _kill_worker(self, name: str) -> None:
-        """A slot starts a run when the result of the last one is spooled, so each process loses one at most."""
+        """A slot starts a run when the result of the last one is spooled, so each
+        process loses one at most.
+        """
         self.processes[name].kill()
         runs = [run for run in self.runs(name) if run.process not in self.killed_slots]
         last_runs = {run.process: run.lease for run in runs}
@@ -197,10 +230,14 @@ class Deployment:
         self.processes[name].start()
 
     def _kill_server_then_worker(self, name: str) -> None:
-        """One run ends after the server was killed, so its result is in the spool when the worker is killed."""
+        """One run ends after the server was killed, so its result is in the spool when
+        the worker is killed.
+        """
         gate = self.gate_of(name)
         (gate / CLOSED).touch()
-        eventually(lambda: self.is_finished() or not (gate / CLOSED).exists(), "a simulation")
+        eventually(
+            lambda: self.is_finished() or not (gate / CLOSED).exists(), "a simulation"
+        )
         time.sleep(self.rng.uniform(0.0, 0.3))  # the other slots go on
         self.processes["server"].kill()
         waiting = {file.name for file in gate.iterdir()} - {CLOSED}

@@ -1,4 +1,6 @@
-"""What holds when the studies of a deployment are finished, whichever processes were killed before."""
+"""What holds when the studies of a deployment are finished, whichever processes were
+killed before.
+"""
 
 from collections import Counter
 from contextlib import closing
@@ -28,7 +30,9 @@ def check_deployment(deployment: Deployment) -> None:
 
 
 def check_runs(deployment: Deployment) -> None:
-    """Every finished simulation is an attempt with its values, and no other attempt has values."""
+    """Every finished simulation is an attempt with its values, and no other attempt has
+    values.
+    """
     try:
         eventually(lambda: not deployment.unrecorded(), "results", SPOOL_SCAN_S)
     except AssertionError:
@@ -45,10 +49,14 @@ def check_runs(deployment: Deployment) -> None:
     assert deployment.spooled() == set()
     outcomes = Counter(row.outcome for row in rows)
     spooled = len(deployment.spooled_at_kill)
-    print(f"{len(runs)} runs, {spooled} spooled when their worker was killed, {len(lost)} lost; {outcomes}")  # noqa: T201
+    print(  # noqa: T201
+        f"{len(runs)} runs, {spooled} spooled when their worker was killed, {len(lost)} lost; {outcomes}"
+    )
 
 
-def check_attempts(deployment: Deployment, rows: list[Any], runs: dict[str, Run]) -> None:
+def check_attempts(
+    deployment: Deployment, rows: list[Any], runs: dict[str, Run]
+) -> None:
     """Each attempt has the values of its run, at the point of its job."""
     job_rows = {row.id: row for row in deployment.read(select(jobs))}
     names = {row.id: row.name for row in deployment.read(select(objectives))}
@@ -81,11 +89,15 @@ def check_values(deployment: Deployment) -> None:
 
 
 def check_undisturbed(database: Database, spec: dict[str, Any], folder: Path) -> None:
-    """The same order of tells leads to the same proposals where planners are never killed and never late.
+    """The same order of tells leads to the same proposals where planners are never
+    killed and never late.
 
-    A late planner omits a generation of a stream that is not planned when search begins.
+    A late planner omits a generation of a stream that is not planned when search
+    begins.
     """
-    with closing(Database(f"sqlite:///{folder}/undisturbed-{spec['name']}.db")) as undisturbed:
+    with closing(
+        Database(f"sqlite:///{folder}/undisturbed-{spec['name']}.db")
+    ) as undisturbed:
         upgrade(undisturbed)
         replay(undisturbed, spec, recorded(database, spec["name"]))
         expected = proposals(undisturbed)

@@ -13,7 +13,9 @@ END_S = 15.0
 
 
 class RestartableProcess:
-    def __init__(self, name: str, folder: Path, *command: str | Path, **variables: str) -> None:
+    def __init__(
+        self, name: str, folder: Path, *command: str | Path, **variables: str
+    ) -> None:
         self.folder = folder
         self.command = command
         self.variables = variables
@@ -36,7 +38,9 @@ class RestartableProcess:
         family = children(self.process.pid)
         self.process.kill()
         self.process.wait()
-        assert psutil.wait_procs(family, PATIENCE_S)[1] == [], "a killed process left children behind"
+        assert psutil.wait_procs(family, PATIENCE_S)[1] == [], (
+            "a killed process left children behind"
+        )
 
     def restart(self) -> None:
         self.kill()
@@ -55,7 +59,9 @@ class RestartableProcess:
 
 
 def restart_postgresql(postgresql: PostgreSQL) -> None:
-    """Kill all of its processes at once, so that no more is written, and start it again."""
+    """Kill all of its processes at once, so that no more is written, and start it
+    again.
+    """
     postmaster = psutil.Process(postgresql.server.get_pid())
     postmaster.send_signal(signal.SIGSTOP)  # it starts no more processes
     family = [postmaster, *postmaster.children()]

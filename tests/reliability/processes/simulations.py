@@ -1,4 +1,7 @@
-"""The plate's simulations for real workers. Each run has a value of its own and is on disk when it ends."""
+"""The plate's simulations for real workers.
+
+Each run has a value of its own and is on disk when it ends.
+"""
 
 import json
 import os
@@ -12,7 +15,9 @@ from tests.e2e.plate import TAKES_S, evaluate
 
 NOISE = 1e-6  # makes the values of two runs of one job differ
 CLOSED = "closed"
-_PROCESS = os.urandom(8).hex()  # of one slot of one worker, which runs one simulation after the other
+_PROCESS = os.urandom(
+    8
+).hex()  # of one slot of one worker, which runs one simulation after the other
 
 
 def _run(job: Job) -> dict[str, float]:

@@ -16,11 +16,24 @@ from app.store.database import Database
 from app.store.tables import objectives, steps, studies
 from counterpoise.client import Client
 from counterpoise.wire.work import Ask, Tell
-from tests.e2e.processes import COUNTERPOISE, children, eventually, planning, running, serving
+from tests.e2e.processes import (
+    COUNTERPOISE,
+    children,
+    eventually,
+    planning,
+    running,
+    serving,
+)
 
 PATIENCE_S = 600.0  # for what takes long with 10^5 jobs
-VARIABLES = [{"name": "span", "low": 0.0, "high": 1.0}, {"name": "skin", "low": 0.0, "high": 1.0}]
-BY_WORKER, BY_TEST = "drag", ("mass", "cost", "noise")  # which evaluates an objective of the large study
+VARIABLES = [
+    {"name": "span", "low": 0.0, "high": 1.0},
+    {"name": "skin", "low": 0.0, "high": 1.0},
+]
+BY_WORKER, BY_TEST = (
+    "drag",
+    ("mass", "cost", "noise"),
+)  # which evaluates an objective of the large study
 SIMULATIONS = {"drag": "span", "lift": "span", "crash": "skin"}
 MAX_TELLS = 256
 
@@ -30,7 +43,9 @@ def large_study(jobs: int) -> dict[str, Any]:
 
     A real worker evaluates one objective; the test tells the others in long lists.
     """
-    outputs = [{"name": name, "evaluation_time_s": 1.0} for name in (BY_WORKER, *BY_TEST)]
+    outputs = [
+        {"name": name, "evaluation_time_s": 1.0} for name in (BY_WORKER, *BY_TEST)
+    ]
     samples = jobs // len(outputs)
     return {
         "name": "large",
@@ -43,7 +58,10 @@ def large_study(jobs: int) -> dict[str, Any]:
 
 def small_study(number: int) -> dict[str, Any]:
     """One after the other, all alike: steps of one size during the whole soak."""
-    outputs = [{"name": "lift", "evaluation_time_s": 1.0}, {"name": "crash", "evaluation_time_s": 2.0}]
+    outputs = [
+        {"name": "lift", "evaluation_time_s": 1.0},
+        {"name": "crash", "evaluation_time_s": 2.0},
+    ]
     return {
         "name": f"small-{number}",
         "variables": VARIABLES,
@@ -57,7 +75,9 @@ def small_study(number: int) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one process and its children hold, after how many jobs (of a worker: its own)."""
+    """What one process and its children hold, after how many jobs (of a worker: its
+    own).
+    """
 
     jobs: int
     memory: int
@@ -83,14 +103,33 @@ class Soak:
         self.database = Database(url)
         self.jobs = jobs
         stack.callback(self.database.close)
-        address, server = stack.enter_context(serving(self._named(url, "server"), "--no-planner"))
+        address, server = stack.enter_context(
+            serving(self._named(url, "server"), "--no-planner")
+        )
         planner, _ = stack.enter_context(planning(self._named(url, "planner")))
         self.client = stack.enter_context(Client(address))
         self.client.create_study(large_study(jobs))
-        eventually(lambda: self.client.study("large").planned_full * 4 == jobs, "the initial design", PATIENCE_S)
-        functions = [f"--objective={name}=tests.workers.simulations:{to}" for name, to in SIMULATIONS.items()]
-        options = ("--any-study", "--slots", "8", "--spool", str(folder / "spool"), "--url", address)
-        worker, _ = stack.enter_context(running(COUNTERPOISE, "worker", *options, *functions))
+        eventually(
+            lambda: self.client.study("large").planned_full * 4 == jobs,
+            "the initial design",
+            PATIENCE_S,
+        )
+        functions = [
+            f"--objective={name}=tests.workers.simulations:{to}"
+            for name, to in SIMULATIONS.items()
+        ]
+        options = (
+            "--any-study",
+            "--slots",
+            "8",
+            "--spool",
+            str(folder / "spool"),
+            "--url",
+            address,
+        )
+        worker, _ = stack.enter_context(
+            running(COUNTERPOISE, "worker", *options, *functions)
+        )
         self.pids = {"server": server.pid, "planner": planner.pid, "worker": worker.pid}
         self._numbers = count()
         self._small_study = ""
@@ -102,18 +141,28 @@ class Soak:
     def done(self) -> dict[str, int]:
         """Jobs of the large study, by objective."""
         study = select(studies.c.id).where(studies.c.name == "large").scalar_subquery()
-        query = select(objectives.c.name, objectives.c.done).where(objectives.c.study_id == study)
+        query = select(objectives.c.name, objectives.c.done).where(
+            objectives.c.study_id == study
+        )
         with self.database.read() as connection:
             return {row.name: row.done for row in connection.execute(query)}
 
     def steps_done(self) -> int:
         with self.database.read() as connection:
-            return int(connection.execute(select(func.count()).where(steps.c.state == "done")).scalar_one())
+            return int(
+                connection.execute(
+                    select(func.count()).where(steps.c.state == "done")
+                ).scalar_one()
+            )
 
     def tell(self) -> None:
-        """Tell as many jobs as the worker has done, so that all objectives advance together."""
+        """Tell as many jobs as the worker has done, so that all objectives advance
+        together.
+        """
         done = self.done()
-        missing = len(BY_TEST) * (done[BY_WORKER] + 5) - sum(done[name] for name in BY_TEST)
+        missing = len(BY_TEST) * (done[BY_WORKER] + 5) - sum(
+            done[name] for name in BY_TEST
+        )
         if missing <= 0:
             return
         ask = Ask(
@@ -124,12 +173,19 @@ class Soak:
             wait_s=0.0,
         )
         jobs = self.client.ask(ask).jobs
-        responses = self.client.tell([Tell(job=job.job, lease=job.lease, value=job.x["span"]) for job in jobs])
+        responses = self.client.tell(
+            [Tell(job=job.job, lease=job.lease, value=job.x["span"]) for job in jobs]
+        )
         assert {response.status for response in responses} <= {200}
 
     def keep_planner_busy(self) -> None:
-        if not self._small_study or self.client.study(self._small_study).phase == "finished":
-            self._small_study = self.client.create_study(small_study(next(self._numbers))).name
+        if (
+            not self._small_study
+            or self.client.study(self._small_study).phase == "finished"
+        ):
+            self._small_study = self.client.create_study(
+                small_study(next(self._numbers))
+            ).name
 
     def usages(self) -> Iterator[tuple[int, dict[str, Usage]]]:
         """After every percent of the jobs, by process."""
@@ -167,7 +223,10 @@ class Soak:
             return {name: _times_open(file, pid) for name, pid in self.pids.items()}
         query = "SELECT application_name, count(*) FROM pg_stat_activity WHERE datname = current_database() GROUP BY 1"
         with self.database.read() as connection:
-            return {str(name): int(number) for name, number in connection.execute(text(query))}
+            return {
+                str(name): int(number)
+                for name, number in connection.execute(text(query))
+            }
 
 
 def _times_open(file: str, pid: int) -> int:

@@ -1,4 +1,6 @@
-"""Each step of a finished study happened once, with its batch; and its sequence has no gap."""
+"""Each step of a finished study happened once, with its batch; and its sequence has no
+gap.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -30,7 +32,9 @@ def check_steps(read: Read, study_id: int, spec: dict[str, Any]) -> None:
     count = (spec["budget"] - spec["initial_samples"]) // spec["batch_size"]
     assert sorted(searches) == list(range(1, count + 1))
     is_full = (samples.c.study_id == study_id, samples.c.full)
-    full = Counter(row.step_id for row in read(select(samples.c.step_id).where(*is_full)))
+    full = Counter(
+        row.step_id for row in read(select(samples.c.step_id).where(*is_full))
+    )
     for row in rows:
         assert full.pop(row.id, 0) == batch_size(row.kind, spec)
     assert not full

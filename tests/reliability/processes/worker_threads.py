@@ -1,4 +1,6 @@
-"""Many workers in one process: real loops, each with its own client and spool, and instant simulations."""
+"""Many workers in one process: real loops, each with its own client and spool, and
+instant simulations.
+"""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -49,7 +51,9 @@ class InstantEvaluator:
 
 
 class WorkerThreads:
-    """Workers spread over servers and objectives; each ends when all studies are finished."""
+    """Workers spread over servers and objectives; each ends when all studies are
+    finished.
+    """
 
     def __init__(
         self,
@@ -78,8 +82,16 @@ class WorkerThreads:
         spool = Spool(self.spools / name)
         try:
             with Client(url, retry_s=0) as client:
-                terms = WorkerConfig(name, ("*",), slots=4, until_finished=True, wait_s=2.0)
-                loop = WorkerLoop(client, {objective: self.evaluator}, spool, terms, WorkerLog(True, self._log))
+                terms = WorkerConfig(
+                    name, ("*",), slots=4, until_finished=True, wait_s=2.0
+                )
+                loop = WorkerLoop(
+                    client,
+                    {objective: self.evaluator},
+                    spool,
+                    terms,
+                    WorkerLog(True, self._log),
+                )
                 self._loops.append(loop)
                 loop.run()
         except BaseException as error:  # noqa: BLE001  the test checks that there is none

@@ -1,4 +1,6 @@
-"""Replay: every kind of step is the same again, whatever happened since; what was changed is found."""
+"""Replay: every kind of step is the same again, whatever happened since; what was
+changed is found.
+"""
 
 from typing import Any
 
@@ -17,7 +19,10 @@ SMALL: dict[str, Any] = {
     "budget": 8,
     "batch_size": 2,
     "generations": 3,
-    "objectives": [{"name": "mass", "evaluation_time_s": 1.0}, {"name": "crash", "evaluation_time_s": 15.0}],
+    "objectives": [
+        {"name": "mass", "evaluation_time_s": 1.0},
+        {"name": "crash", "evaluation_time_s": 15.0},
+    ],
 }
 
 
@@ -27,7 +32,9 @@ def lab(database: Database) -> Lab:
 
 
 def stream(lab: Lab) -> None:
-    """Two generations of the cheap objective's stream, while nobody evaluates the other one."""
+    """Two generations of the cheap objective's stream, while nobody evaluates the other
+    one.
+    """
     for _ in range(2):
         assert lab.plan()
         tell_cheap(lab)
@@ -55,14 +62,18 @@ def test_every_kind_of_step_is_the_same_again(lab: Lab) -> None:
     assert [(one.step, one.faults) for one in found.values() if not one.equal] == []
     assert {one.largest_distance for one in found.values()} == {0.0, None}
     assert sum(one.samples for one in found.values()) == len(lab.rows(samples))
-    assert all(one.samples == one.equal_samples == one.proposed_now for one in found.values())
+    assert all(
+        one.samples == one.equal_samples == one.proposed_now for one in found.values()
+    )
     assert found["initial"].samples == 4
     assert found["closing:8"].samples == 0
     assert all(one.versions == {} for one in found.values())
 
 
 def test_what_came_later_changes_no_replay(lab: Lab) -> None:
-    """A failure with a later retry, values of the stream during the search and of the end after it, an extension."""
+    """A failure with a later retry, values of the stream during the search and of the
+    end after it, an extension.
+    """
     stream(lab)
     (failing,) = lab.ask("crash")
     (slow,) = lab.ask("mass")
@@ -78,7 +89,11 @@ def test_what_came_later_changes_no_replay(lab: Lab) -> None:
     lab.run()
     found = replayed(lab)
     assert kinds(found) == {"initial", "stream", "search", "closing"}
-    assert [(one.step, one.faults, one.largest_distance) for one in found.values() if not one.equal] == []
+    assert [
+        (one.step, one.faults, one.largest_distance)
+        for one in found.values()
+        if not one.equal
+    ] == []
 
 
 def test_a_second_design_has_a_name_of_its_own(lab: Lab) -> None:
@@ -92,7 +107,9 @@ def test_a_second_design_has_a_name_of_its_own(lab: Lab) -> None:
 
 
 def test_imports_before_during_and_after_change_no_replay(database: Database) -> None:
-    """A step reads what was known when it became due: what was imported before that, and nothing after."""
+    """A step reads what was known when it became due: what was imported before that,
+    and nothing after.
+    """
     lab = Lab(database, paused=True, **SMALL)
     bring(lab, [complete(0.3, 0.6), row(0.9, 0.1, mass=1.0)])
     resume(database, lab.name)
@@ -106,7 +123,11 @@ def test_imports_before_during_and_after_change_no_replay(database: Database) ->
     bring(lab, [complete(0.5, 0.5)])
     found = replayed(lab)
     assert kinds(found) == {"initial", "stream", "search", "closing"}
-    assert [(one.step, one.faults, one.largest_distance) for one in found.values() if not one.equal] == []
+    assert [
+        (one.step, one.faults, one.largest_distance)
+        for one in found.values()
+        if not one.equal
+    ] == []
     assert sum(one.samples for one in found.values()) == len(lab.rows(samples)) - 6
 
 
@@ -116,8 +137,12 @@ def change(lab: Lab, statement: Any) -> None:
 
 def test_a_changed_sample_is_found_with_its_distance(lab: Lab) -> None:
     lab.run()
-    step = next(row for row in lab.rows(steps) if row["kind"] == "search" and row["number"] == 1)
-    first = next(row for row in lab.rows(samples) if row["step_id"] == step["id"] and row["full"])
+    step = next(
+        row for row in lab.rows(steps) if row["kind"] == "search" and row["number"] == 1
+    )
+    first = next(
+        row for row in lab.rows(samples) if row["step_id"] == step["id"] and row["full"]
+    )
     a, b = first["x"]
     moved = a - 0.25 if a > 0.5 else a + 0.25  # both variables go from 0 to 1
     change(lab, update(samples).where(samples.c.id == first["id"]).values(x=[moved, b]))
@@ -131,7 +156,12 @@ def test_the_smallest_change_is_found(lab: Lab) -> None:
     lab.plan()
     first = lab.rows(samples)[0]
     a, b = first["x"]
-    change(lab, update(samples).where(samples.c.id == first["id"]).values(x=[a + 2.0**-53 * (1 if a < 0.5 else -1), b]))
+    change(
+        lab,
+        update(samples)
+        .where(samples.c.id == first["id"])
+        .values(x=[a + 2.0**-53 * (1 if a < 0.5 else -1), b]),
+    )
     (found,) = replayed(lab, "initial").values()
     assert (found.equal, found.equal_samples) == (False, 3)
 
@@ -144,18 +174,28 @@ def test_an_objective_that_was_not_asked_for_is_found(lab: Lab) -> None:
     assert (found.equal, found.equal_samples, found.largest_distance) == (False, 3, 0.0)
 
 
-def test_a_sample_that_is_gone_does_not_put_the_cheap_ones_out_of_step(lab: Lab) -> None:
+def test_a_sample_that_is_gone_does_not_put_the_cheap_ones_out_of_step(
+    lab: Lab,
+) -> None:
     lab.run()
-    step = next(row for row in lab.rows(steps) if row["kind"] == "search" and row["number"] == 1)
+    step = next(
+        row for row in lab.rows(steps) if row["kind"] == "search" and row["number"] == 1
+    )
     mine = [row for row in lab.rows(samples) if row["step_id"] == step["id"]]
     last = [row for row in mine if row["full"]][-1]
     change(lab, samples.delete().where(samples.c.id == last["id"]))
     (found,) = replayed(lab, "search:1").values()
-    assert (found.equal, found.samples, found.proposed_now) == (False, len(mine) - 1, len(mine))
+    assert (found.equal, found.samples, found.proposed_now) == (
+        False,
+        len(mine) - 1,
+        len(mine),
+    )
     assert found.equal_samples == len(mine) - 1
 
 
-def test_a_changed_value_is_found_by_the_closing_step_that_proposes_nothing(lab: Lab) -> None:
+def test_a_changed_value_is_found_by_the_closing_step_that_proposes_nothing(
+    lab: Lab,
+) -> None:
     lab.run()
     record = next(row["record"] for row in lab.rows(steps) if row["kind"] == "closing")
     was = record["hypervolume"]["value"]
@@ -170,7 +210,15 @@ def test_another_version_is_reported_then_and_now(lab: Lab) -> None:
     lab.plan()
     (step,) = lab.rows(steps)
     said = step["record"]["versions"]
-    assert {"python", "numpy", "scipy", "scikit-learn", "moocore", "counterpoise", "blas"} == set(said)
+    assert {
+        "python",
+        "numpy",
+        "scipy",
+        "scikit-learn",
+        "moocore",
+        "counterpoise",
+        "blas",
+    } == set(said)
     assert "threads: " in said["blas"]
     then = {**said, "numpy": "1.0.0", "fftw": "3"}
     del then["blas"]
@@ -186,19 +234,27 @@ def test_another_version_is_reported_then_and_now(lab: Lab) -> None:
 
 def test_data_that_break_the_computation_are_a_finding(lab: Lab) -> None:
     lab.run_until(1)
-    change(lab, update(steps).where(steps.c.kind == "search").values(inputs={"size": 2}))
+    change(
+        lab, update(steps).where(steps.c.kind == "search").values(inputs={"size": 2})
+    )
     (found,) = replayed(lab, "search:1").values()
     assert not found.equal
     assert found.faults == ["computing it again failed: KeyError: 'settled'"]
 
 
 def test_what_cannot_be_replayed_is_said(lab: Lab) -> None:
-    with pytest.raises(RequestRefused, match="step initial of study 'wing' is due, not done"):
+    with pytest.raises(
+        RequestRefused, match="step initial of study 'wing' is due, not done"
+    ):
         replayed(lab, "initial")
     lab.plan()
-    with pytest.raises(RequestRefused, match=r"has no step 'initail'; did you mean 'initial'\?"):
+    with pytest.raises(
+        RequestRefused, match=r"has no step 'initail'; did you mean 'initial'\?"
+    ):
         replayed(lab, "initail")
-    with pytest.raises(RequestRefused, match="has no step '12'; the last one done is initial"):
+    with pytest.raises(
+        RequestRefused, match="has no step '12'; the last one done is initial"
+    ):
         replayed(lab, "12")
     with pytest.raises(StudyUnknown, match="did you mean 'wing'"):
         list(replay(lab.database, "wign", None))

@@ -1,4 +1,6 @@
-"""Promises 4 and 6: a step happens once; the same order of tells gives the same proposals."""
+"""Promises 4 and 6: a step happens once; the same order of tells gives the same
+proposals.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +31,10 @@ def test_a_study_runs_to_its_end(database: Database) -> None:
     view = lab.run()
     assert (view.phase, view.evaluated_full, view.planned_full) == ("finished", 10, 10)
     kinds = [(row["kind"], row["number"]) for row in lab.rows(steps)]
-    assert [kind for kind in kinds if kind[0] == "search"] == [("search", 1), ("search", 2)]
+    assert [kind for kind in kinds if kind[0] == "search"] == [
+        ("search", 1),
+        ("search", 2),
+    ]
     assert kinds[0] == ("initial", 0)
     assert kinds[-1] == ("closing", 10)
     # Ratio 4: the stream's evaluations are 4 n, the design's own n included.
@@ -49,9 +54,13 @@ def test_no_point_is_proposed_twice_for_an_objective(database: Database) -> None
     assert len(wanted) == len(set(wanted))
 
 
-def test_the_step_of_a_planner_that_was_killed_is_done_by_another_once(database: Database) -> None:
+def test_the_step_of_a_planner_that_was_killed_is_done_by_another_once(
+    database: Database,
+) -> None:
     lab = Lab(database)
-    lost = database.write(lambda connection: claim_step(connection, for_s=-1.0))  # killed: its claim runs out
+    lost = database.write(
+        lambda connection: claim_step(connection, for_s=-1.0)
+    )  # killed: its claim runs out
     assert lost is not None
     late = compute_step(database, lost)
     assert plan_one(database)
@@ -83,7 +92,9 @@ def test_a_fault_in_one_study_is_recorded_and_the_others_go_on(
     (item,) = bad.view().health
     assert (item.code, item.step) == ("step_failed", "initial")
     assert "ZeroDivisionError" in item.detail
-    database.write(lambda connection: connection.execute(steps.update().values(retry_at=None)))
+    database.write(
+        lambda connection: connection.execute(steps.update().values(retry_at=None))
+    )
     assert bad.plan() == 1
     assert len(bad.ask(most=50)) == 8
 
@@ -103,7 +114,9 @@ def shuffled(seed: int) -> Any:
 
 
 def replay(told: Sequence[dict[str, Any]], file: Path, **spec: Any) -> Lab:
-    """A new study in a new database, to which the same results are told in the same order, planned with delay."""
+    """A new study in a new database, to which the same results are told in the same
+    order, planned with delay.
+    """
     database = Database(f"sqlite:///{file}")
     upgrade(database)
     lab = Lab(database, **spec)
@@ -117,12 +130,17 @@ def replay(told: Sequence[dict[str, Any]], file: Path, **spec: Any) -> Lab:
             lab.plan()
             for job in lab.ask(most=50):
                 held[(job.sample, lab.job(job.job)["objective_id"])] = job
-        tell(database, [Tell(job=held[key].job, lease=held[key].lease, value=one["value"])])
+        tell(
+            database,
+            [Tell(job=held[key].job, lease=held[key].lease, value=one["value"])],
+        )
     lab.plan()
     return lab
 
 
-def test_the_same_order_of_tells_gives_the_same_proposals(database: Database, tmp_path: Path) -> None:
+def test_the_same_order_of_tells_gives_the_same_proposals(
+    database: Database, tmp_path: Path
+) -> None:
     lab = Lab(database)
     lab.run(shuffled(1))
     again = replay(lab.rows(sample_values), tmp_path / "again.db")
@@ -130,32 +148,48 @@ def test_the_same_order_of_tells_gives_the_same_proposals(database: Database, tm
     again.database.close()
 
 
-def test_tells_that_arrive_together_make_the_same_steps_due_as_one_by_one(database: Database, tmp_path: Path) -> None:
+def test_tells_that_arrive_together_make_the_same_steps_due_as_one_by_one(
+    database: Database, tmp_path: Path
+) -> None:
     """Who speaks at the same time is chance; what a step reads must not be."""
     spec: dict[str, Any] = {"initial_samples": 20, "budget": 26}
     lab = Lab(database, **spec)
     for _ in range(1000):
         planned, got = lab.plan(), lab.ask(most=16)
-        tell(database, [lab.said(job) for job in shuffled(len(got))(got)]) if got else None
+        tell(
+            database, [lab.said(job) for job in shuffled(len(got))(got)]
+        ) if got else None
         if not got and not planned:
             break
     again = replay(lab.rows(sample_values), tmp_path / "again.db", **spec)
-    due = [[(row["kind"], row["number"], row["due_seq"]) for row in each.rows(steps)] for each in (lab, again)]
-    values = [[(row["sample_id"], row["value"]) for row in each.rows(sample_values)] for each in (lab, again)]
+    due = [
+        [(row["kind"], row["number"], row["due_seq"]) for row in each.rows(steps)]
+        for each in (lab, again)
+    ]
+    values = [
+        [(row["sample_id"], row["value"]) for row in each.rows(sample_values)]
+        for each in (lab, again)
+    ]
     assert values[0] == values[1]
     assert [kind[:2] for kind in due[0]] == [kind[:2] for kind in due[1]]
     assert proposals(again) == proposals(lab)
     again.database.close()
 
 
-def test_a_step_reads_the_prefix_at_which_it_became_due_however_late_it_is_planned(database: Database) -> None:
-    """Two planners, one quick and one slow: more stream values arrive before the slow one plans."""
+def test_a_step_reads_the_prefix_at_which_it_became_due_however_late_it_is_planned(
+    database: Database,
+) -> None:
+    """Two planners, one quick and one slow: more stream values arrive before the slow
+    one plans.
+    """
     lab = Lab(database)
     lab.plan()
     design = lab.ask(most=100)
     for job in design:
         lab.tell(job)
-    assert {row["kind"] for row in lab.rows(steps) if row["state"] == "due"} == {"search"}
+    assert {row["kind"] for row in lab.rows(steps) if row["state"] == "due"} == {
+        "search"
+    }
     step = database.write(lambda connection: claim_step(connection, for_s=-1.0))
     assert step is not None
     early = compute_step(database, step)
@@ -177,7 +211,9 @@ def test_a_step_reads_the_prefix_at_which_it_became_due_however_late_it_is_plann
     assert early.record["models"] == late.record["models"]
 
 
-def test_stream_generations_follow_when_half_of_the_last_is_settled(database: Database) -> None:
+def test_stream_generations_follow_when_half_of_the_last_is_settled(
+    database: Database,
+) -> None:
     lab = Lab(database, initial_samples=20, budget=30)
     lab.plan()
     mass = lab.ask("mass", most=100)
@@ -193,7 +229,9 @@ def test_stream_generations_follow_when_half_of_the_last_is_settled(database: Da
     assert len(lab.ask("mass", most=100)) == 50
 
 
-def test_search_begins_when_the_design_is_settled_and_supersedes_the_streams(database: Database) -> None:
+def test_search_begins_when_the_design_is_settled_and_supersedes_the_streams(
+    database: Database,
+) -> None:
     lab = Lab(database, initial_samples=20, budget=30)
     lab.plan()
     for job in lab.ask("mass", most=100):
@@ -204,14 +242,18 @@ def test_search_begins_when_the_design_is_settled_and_supersedes_the_streams(dat
         lab.tell(job)
     assert lab.view().phase == "search"
     lab.plan()
-    states = {row["state"] for row in lab.rows(jobs) if row["cheap_only"] and row["step"] == 0}
+    states = {
+        row["state"] for row in lab.rows(jobs) if row["cheap_only"] and row["step"] == 0
+    }
     assert states == {"leased", "superseded"}
     for job in running:
         assert lab.tell(job).state == "done"
     lab.check_counters()
 
 
-def test_measured_ratios_count_once_every_objective_has_three(database: Database) -> None:
+def test_measured_ratios_count_once_every_objective_has_three(
+    database: Database,
+) -> None:
     lab = Lab(database, objectives=[{"name": "mass"}, {"name": "crash"}], max_ratio=6)
     lab.plan()
 
@@ -236,7 +278,12 @@ def test_measured_ratios_count_once_every_objective_has_three(database: Database
 
 
 def test_only_the_last_hundred_durations_count(database: Database) -> None:
-    lab = Lab(database, objectives=[{"name": "mass"}, {"name": "crash"}], initial_samples=160, budget=200)
+    lab = Lab(
+        database,
+        objectives=[{"name": "mass"}, {"name": "crash"}],
+        initial_samples=160,
+        budget=200,
+    )
     lab.plan()
     for took, count in (
         (1.0, 60),
@@ -249,12 +296,20 @@ def test_only_the_last_hundred_durations_count(database: Database) -> None:
         lab.tell(job, duration_s=80.0)
     with database.read() as connection:
         study = find_study_by_id(connection, 1)
-        assert current_ratios(connection, study, objectives_of(connection, 1)) == [10.0, 1.0]
+        assert current_ratios(connection, study, objectives_of(connection, 1)) == [
+            10.0,
+            1.0,
+        ]
     assert lab.view().objectives[0].median_duration_s == 8.0
 
 
-@pytest.mark.parametrize("changes", [{}, {"ratios": {"mass": 4}, "objectives": [{"name": "mass"}, {"name": "crash"}]}])
-def test_ratios_that_are_declared_are_said_to_be(database: Database, changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"ratios": {"mass": 4}, "objectives": [{"name": "mass"}, {"name": "crash"}]}],
+)
+def test_ratios_that_are_declared_are_said_to_be(
+    database: Database, changes: dict[str, Any]
+) -> None:
     lab = Lab(database, **changes)
     assert lab.view().ratio_source == "declared"
     lab.run_until(1)
@@ -305,11 +360,17 @@ def test_a_space_that_is_used_up_ends_the_study_and_says_so(database: Database) 
     lab.check_counters()
 
 
-@pytest.mark.parametrize("objectives", [[{"name": "mass"}], [{"name": "mass"}, {"name": "crash"}]])
+@pytest.mark.parametrize(
+    "objectives", [[{"name": "mass"}], [{"name": "mass"}, {"name": "crash"}]]
+)
 def test_one_objective_or_equally_slow_ones_have_no_cheap_samples(
     database: Database, objectives: list[dict[str, str]]
 ) -> None:
-    lab = Lab(database, objectives=[{**o, "evaluation_time_s": 2.0} for o in objectives], budget=8)
+    lab = Lab(
+        database,
+        objectives=[{**o, "evaluation_time_s": 2.0} for o in objectives],
+        budget=8,
+    )
     view = lab.run()
     assert (view.phase, view.evaluated_full) == ("finished", 8)
     assert all(row["full"] for row in lab.rows(samples))
@@ -322,7 +383,9 @@ def test_failures_do_not_stop_a_study(database: Database) -> None:
         planned, got = lab.plan(), lab.ask(most=4)
         for job in got:
             count += 1
-            lab.fail(job, ("infeasible", "error")[count % 2]) if count % 3 == 0 else lab.tell(job)
+            lab.fail(
+                job, ("infeasible", "error")[count % 2]
+            ) if count % 3 == 0 else lab.tell(job)
         if not got and not planned:
             break
     view = lab.view()
@@ -330,24 +393,37 @@ def test_failures_do_not_stop_a_study(database: Database) -> None:
     lab.check_counters()
 
 
-@pytest.mark.parametrize("changes", [{"ratios": {"mass": 1.9}}, {"ratios": {"mass": 9}, "max_ratio": 1.9}])
-def test_a_part_of_an_evaluation_makes_no_objective_cheap(database: Database, changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "changes", [{"ratios": {"mass": 1.9}}, {"ratios": {"mass": 9}, "max_ratio": 1.9}]
+)
+def test_a_part_of_an_evaluation_makes_no_objective_cheap(
+    database: Database, changes: dict[str, Any]
+) -> None:
     lab = Lab(database, objectives=[{"name": "mass"}, {"name": "crash"}], **changes)
     for _ in range(2):
         lab.plan()
         for job in lab.ask(most=100):
             lab.tell(job)
-    assert [(each.cheap, each.ratio) for each in lab.view().objectives] == [(False, 1.0), (False, 1.0)]
+    assert [(each.cheap, each.ratio) for each in lab.view().objectives] == [
+        (False, 1.0),
+        (False, 1.0),
+    ]
     assert lab.view().phase == "search"
 
 
 @pytest.mark.parametrize("huge", [1e100, -1e100])
-def test_the_largest_values_do_not_stop_a_study(database: Database, huge: float) -> None:
+def test_the_largest_values_do_not_stop_a_study(
+    database: Database, huge: float
+) -> None:
     lab = Lab(database, budget=8)
     for number in range(1000):
         planned, got = lab.plan(), lab.ask(most=4)
         for job in got:
-            lab.tell(job, huge if number == 1 else None, duration_s=1e10 if number % 2 else 0.0)
+            lab.tell(
+                job,
+                huge if number == 1 else None,
+                duration_s=1e10 if number % 2 else 0.0,
+            )
         if not got and not planned:
             break
     assert lab.view().phase == "finished"

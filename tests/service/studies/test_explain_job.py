@@ -36,7 +36,12 @@ def queue(lab: Lab, objective: str) -> list[int]:
 def test_a_job_that_nobody_can_take(lab: Lab) -> None:
     third = queue(lab, "crash")[2]
     found = story(lab, third)
-    assert (found.study, found.objective, found.state, found.step) == ("wing", "crash", "ready", "initial")
+    assert (found.study, found.objective, found.state, found.step) == (
+        "wing",
+        "crash",
+        "ready",
+        "initial",
+    )
     assert set(found.x) == {"a", "b"}
     assert (found.ahead, found.attempts, found.value) == (2, [], None)
     assert found.why == [
@@ -54,13 +59,22 @@ def test_a_job_that_waits_for_a_slot(lab: Lab) -> None:
     ]
     (free,) = lab.ask("mass", "crash", worker="other")
     release(lab.database, [free.lease])
-    assert story(lab, third).why[-1].startswith("2 live workers for crash with 1 free of 3 slots")
+    assert (
+        story(lab, third)
+        .why[-1]
+        .startswith("2 live workers for crash with 1 free of 3 slots")
+    )
 
 
 def test_who_holds_a_job_is_alive_though_it_has_not_spoken_for_hours(lab: Lab) -> None:
     lab.ask("crash", most=2, worker="w")
-    lab.database.write(lambda connection: connection.execute(update(workers).values(last_seen_at=1.0)))
-    assert story(lab, queue(lab, "crash")[2]).why[-1] == "all 2 slots of 1 live worker for crash are busy"
+    lab.database.write(
+        lambda connection: connection.execute(update(workers).values(last_seen_at=1.0))
+    )
+    assert (
+        story(lab, queue(lab, "crash")[2]).why[-1]
+        == "all 2 slots of 1 live worker for crash are busy"
+    )
 
 
 def test_a_job_of_a_paused_study_with_a_drained_worker(lab: Lab) -> None:
@@ -102,10 +116,23 @@ def test_a_job_that_is_held(lab: Lab) -> None:
     began = story(lab, job).attempts[0].leased_at
     why = story(lab, job).why
     assert why[0] == f"worker node7 has had it since {began}, as attempt 1"
-    assert why[1] == f"its lease runs until {iso(row['expires_at'])}, and longer with every heartbeat"
+    assert (
+        why[1]
+        == f"its lease runs until {iso(row['expires_at'])}, and longer with every heartbeat"
+    )
     assert why[2].startswith("heartbeats extend it until ")
-    lab.database.write(lambda c: c.execute(update(jobs).where(jobs.c.id == job.job).values(expires_at=1000.0)))
-    assert story(lab, job).why[1].startswith("its lease expired at 1970-01-01T00:16:40.000Z; without a heartbeat")
+    lab.database.write(
+        lambda c: c.execute(
+            update(jobs).where(jobs.c.id == job.job).values(expires_at=1000.0)
+        )
+    )
+    assert (
+        story(lab, job)
+        .why[1]
+        .startswith(
+            "its lease expired at 1970-01-01T00:16:40.000Z; without a heartbeat"
+        )
+    )
 
 
 def test_a_job_that_is_done_in_time_late_or_without_a_worker(lab: Lab) -> None:
@@ -119,32 +146,42 @@ def test_a_job_that_is_done_in_time_late_or_without_a_worker(lab: Lab) -> None:
     assert found.why == [f"worker node7 told its value at {iso(at)}, in attempt 1"]
     assert story(lab, late).why[0].endswith("in attempt 1, after its lease had expired")
     lab.database.write(lambda c: c.execute(attempts.delete()))
-    assert story(lab, in_time).why == [f"its value was not told by a worker, but imported at {iso(at)}"]
+    assert story(lab, in_time).why == [
+        f"its value was not told by a worker, but imported at {iso(at)}"
+    ]
 
 
 def test_jobs_that_failed_for_good(lab: Lab) -> None:
     again = "`counterpoise study retry wing` runs it again"
     first, second, third = lab.ask("crash", most=3)
     lab.fail(first, "infeasible")
-    assert story(lab, first).why == [f"the point has no value (infeasible), which is not retried; {again}"]
+    assert story(lab, first).why == [
+        f"the point has no value (infeasible), which is not retried; {again}"
+    ]
     lab.fail(second, "error", "x" * 3000 + "the end")
     (second,) = lab.ask("crash")
     lab.fail(second, "error")
     found = story(lab, second)
-    assert found.why == [f"the simulation failed 2 times, as often as max_attempts allows; {again}"]
+    assert found.why == [
+        f"the simulation failed 2 times, as often as max_attempts allows; {again}"
+    ]
     message = found.attempts[0].message or ""
     assert (len(message), message[-7:]) == (2000, "the end")
     lab.expire(third)
     lab.ripen()
     (third,) = [job for job in lab.ask("crash", most=8) if job.job == third.job]
     lab.expire(third)
-    assert story(lab, third).why == [f"it was lost 2 times, as often as max_losses allows; {again}"]
+    assert story(lab, third).why == [
+        f"it was lost 2 times, as often as max_losses allows; {again}"
+    ]
     assert [one.outcome for one in story(lab, third).attempts] == ["expired", "expired"]
 
 
 def test_jobs_that_nobody_needs_any_more(lab: Lab) -> None:
     lab.run_until(1)
-    cheap = [row["id"] for row in lab.rows(jobs) if row["cheap_only"] and row["step"] == 1]
+    cheap = [
+        row["id"] for row in lab.rows(jobs) if row["cheap_only"] and row["step"] == 1
+    ]
     while jobs_left := lab.ask("crash", most=8):
         for job in jobs_left:
             lab.tell(job)
@@ -152,17 +189,29 @@ def test_jobs_that_nobody_needs_any_more(lab: Lab) -> None:
         lab.tell(job)
     lab.plan()
     gone = next(each for each in cheap if lab.job(each)["state"] == "superseded")
-    assert story(lab, gone).why == ["the search went on to step 2 before a worker took it; a value would still be used"]
+    assert story(lab, gone).why == [
+        "the search went on to step 2 before a worker took it; a value would still be used"
+    ]
     stop(lab.database, "wing", cancel_running=False)
-    full = next(row["id"] for row in lab.rows(jobs) if row["state"] == "superseded" and not row["cheap_only"])
-    assert story(lab, full).why == ["the study was stopped before a worker took it; a value would still be used"]
+    full = next(
+        row["id"]
+        for row in lab.rows(jobs)
+        if row["state"] == "superseded" and not row["cheap_only"]
+    )
+    assert story(lab, full).why == [
+        "the study was stopped before a worker took it; a value would still be used"
+    ]
 
 
-def test_a_long_queue_is_not_counted_to_its_end(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_queue_is_not_counted_to_its_end(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(explain, "MOST_AHEAD", 3)
     second, last = queue(lab, "crash")[1], queue(lab, "crash")[3]
     assert story(lab, second).why[0] == "1 job is before it in the queue of crash"
-    assert story(lab, last).why[0] == "3 or more jobs are before it in the queue of crash"
+    assert (
+        story(lab, last).why[0] == "3 or more jobs are before it in the queue of crash"
+    )
 
 
 def test_a_job_that_was_never_there(lab: Lab) -> None:

@@ -17,8 +17,12 @@ def age(database: Database, seconds: float) -> None:
 
     def work(connection: Connection) -> None:
         again = steps.c.retry_at - seconds
-        connection.execute(update(steps).values(due_at=steps.c.due_at - seconds, retry_at=again))
-        connection.execute(update(samples).values(created_at=samples.c.created_at - seconds))
+        connection.execute(
+            update(steps).values(due_at=steps.c.due_at - seconds, retry_at=again)
+        )
+        connection.execute(
+            update(samples).values(created_at=samples.c.created_at - seconds)
+        )
 
     database.write(work)
 
@@ -26,12 +30,19 @@ def age(database: Database, seconds: float) -> None:
 LATE = "planner_missing"
 
 
-@pytest.mark.parametrize("for_s", [-1.0, 3 * LONGEST_CLAIM_S])  # the second: a clock was set back
-def test_a_planner_that_died_in_the_middle_of_a_step_is_missed(database: Database, for_s: float) -> None:
+@pytest.mark.parametrize(
+    "for_s", [-1.0, 3 * LONGEST_CLAIM_S]
+)  # the second: a clock was set back
+def test_a_planner_that_died_in_the_middle_of_a_step_is_missed(
+    database: Database, for_s: float
+) -> None:
     lab = Lab(database)
     age(database, 3600.0)
     assert lab.health() == [LATE]
-    assert database.write(lambda connection: claim_step(connection, for_s=30.0)) is not None
+    assert (
+        database.write(lambda connection: claim_step(connection, for_s=30.0))
+        is not None
+    )
     assert lab.health() == []  # somebody is at it
     dead = update(steps).values(claim_expires_at=database_now() + for_s)
     database.write(lambda connection: connection.execute(dead))
@@ -40,7 +51,9 @@ def test_a_planner_that_died_in_the_middle_of_a_step_is_missed(database: Databas
     assert lab.health() == []
 
 
-def test_a_step_that_failed_and_is_not_tried_again_misses_a_planner(database: Database) -> None:
+def test_a_step_that_failed_and_is_not_tried_again_misses_a_planner(
+    database: Database,
+) -> None:
     lab = Lab(database)
     taken = database.write(lambda connection: claim_step(connection, for_s=30.0))
     assert taken is not None
@@ -54,7 +67,9 @@ def test_a_step_that_failed_and_is_not_tried_again_misses_a_planner(database: Da
     assert lab.health()[1:] == [LATE]
 
 
-def test_a_finished_study_is_not_said_to_be_paused_unless_something_waits(database: Database) -> None:
+def test_a_finished_study_is_not_said_to_be_paused_unless_something_waits(
+    database: Database,
+) -> None:
     lab = Lab(database)
     lab.plan()
     failed, _ = lab.ask("mass", most=2)
@@ -73,7 +88,15 @@ def test_one_job_has_waited_and_two_have(database: Database) -> None:
     for job in lab.ask("mass"):
         lab.tell(job)
     age(database, 180.0)
-    database.write(lambda connection: connection.execute(update(workers).values(last_seen_at=0.0)))
+    database.write(
+        lambda connection: connection.execute(update(workers).values(last_seen_at=0.0))
+    )
     health = [item.detail for item in lab.view().health]
-    assert any(line.startswith("objective mass: 1 job has waited 3 min and no") for line in health)
-    assert any(line.startswith("objective crash: 2 jobs have waited 3 min and no") for line in health)
+    assert any(
+        line.startswith("objective mass: 1 job has waited 3 min and no")
+        for line in health
+    )
+    assert any(
+        line.startswith("objective crash: 2 jobs have waited 3 min and no")
+        for line in health
+    )

@@ -2,8 +2,22 @@
 
 import pytest
 
-from app.errors import ObjectiveUnknown, RequestRefused, StudyBusy, StudyExists, StudyUnknown
-from app.service.studies.lifecycle import create, delete, extend, pause, resume, retry, stop
+from app.errors import (
+    ObjectiveUnknown,
+    RequestRefused,
+    StudyBusy,
+    StudyExists,
+    StudyUnknown,
+)
+from app.service.studies.lifecycle import (
+    create,
+    delete,
+    extend,
+    pause,
+    resume,
+    retry,
+    stop,
+)
 from app.service.studies.listings import front
 from app.service.work.heartbeat import heartbeat
 from app.service.work.release import release
@@ -21,14 +35,29 @@ def test_the_same_specification_again_is_the_same_study(database: Database) -> N
         create(database, parse_specification({**SPEC, "budget": 99}), 60.0)
 
 
-def test_leases_and_timeouts_follow_the_objective_then_the_study_then_the_server(database: Database) -> None:
-    own = [{"name": "a", "lease_s": 5, "timeout_s": 7}, {"name": "b"}, {"name": "c", "same_run_as": "a"}]
+def test_leases_and_timeouts_follow_the_objective_then_the_study_then_the_server(
+    database: Database,
+) -> None:
+    own = [
+        {"name": "a", "lease_s": 5, "timeout_s": 7},
+        {"name": "b"},
+        {"name": "c", "same_run_as": "a"},
+    ]
     Lab(database, name="one", objectives=own, lease_s=30)
     lab = Lab(database, name="two", objectives=own)
     from app.store.tables import objectives
 
-    kept = [(row["name"], row["lease_s"], row["timeout_s"]) for row in lab.rows(objectives)]
-    assert kept == [("a", 5, 7), ("b", 30, None), ("c", 5, None), ("a", 5, 7), ("b", 60, None), ("c", 5, None)]
+    kept = [
+        (row["name"], row["lease_s"], row["timeout_s"]) for row in lab.rows(objectives)
+    ]
+    assert kept == [
+        ("a", 5, 7),
+        ("b", 30, None),
+        ("c", 5, None),
+        ("a", 5, 7),
+        ("b", 60, None),
+        ("c", 5, None),
+    ]
 
 
 def test_an_unknown_study_is_named_with_the_nearest(database: Database) -> None:
@@ -55,7 +84,9 @@ def test_a_paused_study_plans_nothing_and_what_runs_goes_on(database: Database) 
     assert "paused" in lab.health()
 
 
-def test_a_step_that_was_prepared_when_the_study_was_paused_is_not_committed(database: Database) -> None:
+def test_a_step_that_was_prepared_when_the_study_was_paused_is_not_committed(
+    database: Database,
+) -> None:
     from app.service.planning.commit_step import commit_step
     from app.service.planning.compute_step import compute_step
     from app.store.studies.steps import claim_step
@@ -71,14 +102,20 @@ def test_a_step_that_was_prepared_when_the_study_was_paused_is_not_committed(dat
     assert lab.plan() == 1
 
 
-def test_stop_supersedes_what_is_ready_and_lets_what_runs_finish(database: Database) -> None:
+def test_stop_supersedes_what_is_ready_and_lets_what_runs_finish(
+    database: Database,
+) -> None:
     lab = Lab(database)
     lab.plan()
     running, finished = lab.ask("crash", most=2)
     lab.tell(finished, 1.0)
     stop(database, "wing", cancel_running=False)
     view = lab.view()
-    assert (view.phase, view.objectives[1].superseded, view.objectives[1].leased) == ("finished", 2, 1)
+    assert (view.phase, view.objectives[1].superseded, view.objectives[1].leased) == (
+        "finished",
+        2,
+        1,
+    )
     assert not heartbeat(database, [running.lease])[0].cancel
     assert lab.tell(running, 2.0).state == "done"
     assert lab.ask(most=10) == []
@@ -108,7 +145,9 @@ def test_a_stopped_study_can_be_extended_and_finishes(database: Database) -> Non
     lab.check_counters()
 
 
-def test_a_study_stopped_before_its_design_was_planned_can_be_extended(database: Database) -> None:
+def test_a_study_stopped_before_its_design_was_planned_can_be_extended(
+    database: Database,
+) -> None:
     lab = Lab(database)
     stop(database, "wing", cancel_running=False)
     assert lab.plan() == 0
@@ -124,7 +163,10 @@ def test_a_finished_study_is_reopened_by_extending_it(database: Database) -> Non
     view = lab.run()
     assert (view.phase, view.evaluated_full) == ("finished", 12)
     assert lab.rows(studies)[0]["step"] == steps_before + 1
-    assert [row["number"] for row in lab.rows(steps) if row["kind"] == "closing"] == [10, 12]
+    assert [row["number"] for row in lab.rows(steps) if row["kind"] == "closing"] == [
+        10,
+        12,
+    ]
 
 
 def test_extending_to_less_is_refused(database: Database) -> None:
@@ -133,7 +175,9 @@ def test_extending_to_less_is_refused(database: Database) -> None:
         extend(database, "wing", 10)
 
 
-def test_retry_returns_failed_jobs_to_ready_as_if_never_tried(database: Database) -> None:
+def test_retry_returns_failed_jobs_to_ready_as_if_never_tried(
+    database: Database,
+) -> None:
     lab = Lab(database, max_attempts=1)
     lab.plan()
     first, second = lab.ask("crash", most=2)
@@ -141,7 +185,9 @@ def test_retry_returns_failed_jobs_to_ready_as_if_never_tried(database: Database
     lab.fail(first, "error")
     lab.fail(second, "infeasible")
     lab.fail(other, "error")
-    assert any("2 of 2 settled jobs failed" in item.detail for item in lab.view().health)
+    assert any(
+        "2 of 2 settled jobs failed" in item.detail for item in lab.view().health
+    )
     assert retry(database, "wing", ["crash"]) == 2
     assert retry(database, "wing", ["crash"]) == 0
     assert lab.view().objectives[1].failed == 0
@@ -154,11 +200,15 @@ def test_retry_returns_failed_jobs_to_ready_as_if_never_tried(database: Database
     lab.check_counters()
 
 
-def test_retry_reopens_a_settled_sample_and_the_next_step_waits_for_it(database: Database) -> None:
+def test_retry_reopens_a_settled_sample_and_the_next_step_waits_for_it(
+    database: Database,
+) -> None:
     lab = Lab(database, max_attempts=1)
     lab.plan()
     for job in lab.ask(most=100):
-        lab.fail(job, "error") if job.objective == "crash" and job.sample == 1 else lab.tell(job)
+        lab.fail(
+            job, "error"
+        ) if job.objective == "crash" and job.sample == 1 else lab.tell(job)
     assert lab.rows(studies)[0]["settled_full"] == 4
     retry(database, "wing", None)
     assert lab.rows(studies)[0]["settled_full"] == 3
@@ -176,7 +226,9 @@ def test_delete_refuses_live_leases_unless_forced(database: Database) -> None:
         assert lab.rows(table) == []
 
 
-def test_a_tell_after_its_study_was_deleted_is_refused_not_a_fault(database: Database) -> None:
+def test_a_tell_after_its_study_was_deleted_is_refused_not_a_fault(
+    database: Database,
+) -> None:
     lab = Lab(database)
     lab.plan()
     (job,) = lab.ask("crash")
@@ -185,7 +237,9 @@ def test_a_tell_after_its_study_was_deleted_is_refused_not_a_fault(database: Dat
     assert heartbeat(database, [job.lease])[0].cancel
 
 
-def test_a_study_stopped_with_its_design_ready_gets_another_when_it_is_extended(database: Database) -> None:
+def test_a_study_stopped_with_its_design_ready_gets_another_when_it_is_extended(
+    database: Database,
+) -> None:
     lab = Lab(database)
     lab.plan()
     stop(database, "wing", cancel_running=False)
@@ -193,11 +247,16 @@ def test_a_study_stopped_with_its_design_ready_gets_another_when_it_is_extended(
     extend(database, "wing", 12)
     view = lab.run()
     assert (view.phase, view.evaluated_full) == ("finished", 12)
-    assert [row["number"] for row in lab.rows(steps) if row["kind"] == "initial"] == [0, 1]
+    assert [row["number"] for row in lab.rows(steps) if row["kind"] == "initial"] == [
+        0,
+        1,
+    ]
     lab.check_counters()
 
 
-def test_what_workers_give_back_after_a_stop_is_not_counted_as_evaluated(database: Database) -> None:
+def test_what_workers_give_back_after_a_stop_is_not_counted_as_evaluated(
+    database: Database,
+) -> None:
     lab = Lab(database)
     lab.plan()
     held = lab.ask(most=100)
@@ -207,7 +266,9 @@ def test_what_workers_give_back_after_a_stop_is_not_counted_as_evaluated(databas
     lab.check_counters()
 
 
-def test_a_retried_job_of_a_finished_study_survives_a_release(database: Database) -> None:
+def test_a_retried_job_of_a_finished_study_survives_a_release(
+    database: Database,
+) -> None:
     lab = Lab(database, max_attempts=1, budget=4)
     lab.plan()
     for job in lab.ask(most=100):
@@ -233,7 +294,9 @@ def finished_and_retried(database: Database) -> Lab:
     return lab
 
 
-def test_a_stop_of_a_finished_study_supersedes_what_was_retried(database: Database) -> None:
+def test_a_stop_of_a_finished_study_supersedes_what_was_retried(
+    database: Database,
+) -> None:
     lab = finished_and_retried(database)
     (running, returned) = lab.ask("crash", most=2)
     (before,) = lab.rows(studies)
@@ -262,7 +325,9 @@ def test_what_is_retried_after_a_stop_is_not_cancelled(database: Database) -> No
     assert not heartbeat(database, [job.lease])[0].cancel
 
 
-def test_a_stop_of_a_study_that_has_done_all_its_work_changes_nothing(database: Database) -> None:
+def test_a_stop_of_a_study_that_has_done_all_its_work_changes_nothing(
+    database: Database,
+) -> None:
     lab = Lab(database, budget=4)
     assert lab.run().phase == "finished"
     before = lab.view()
@@ -270,7 +335,9 @@ def test_a_stop_of_a_study_that_has_done_all_its_work_changes_nothing(database: 
     assert lab.view().health == before.health == []
 
 
-def test_a_given_up_sample_that_gets_all_its_values_is_in_the_front(database: Database) -> None:
+def test_a_given_up_sample_that_gets_all_its_values_is_in_the_front(
+    database: Database,
+) -> None:
     lab = Lab(database)
     lab.plan()
     (mass,) = lab.ask("mass")

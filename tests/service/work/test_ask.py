@@ -19,9 +19,14 @@ def lab(database: Database) -> Lab:
 
 
 def asking(
-    worker: str = "w", studies: tuple[str, ...] = ("wing",), objectives: tuple[str, ...] = ("*",), **more: int
+    worker: str = "w",
+    studies: tuple[str, ...] = ("wing",),
+    objectives: tuple[str, ...] = ("*",),
+    **more: int,
 ) -> Ask:
-    return Ask(worker=worker, studies=list(studies), objectives=list(objectives), **more)
+    return Ask(
+        worker=worker, studies=list(studies), objectives=list(objectives), **more
+    )
 
 
 def test_a_job_says_all_that_a_worker_needs(lab: Lab) -> None:
@@ -33,7 +38,9 @@ def test_a_job_says_all_that_a_worker_needs(lab: Lab) -> None:
     assert 0 <= job.seed < 2**31
 
 
-def test_the_seed_is_the_same_for_every_attempt_and_differs_between_jobs(lab: Lab) -> None:
+def test_the_seed_is_the_same_for_every_attempt_and_differs_between_jobs(
+    lab: Lab,
+) -> None:
     first, second = lab.ask("crash", most=2)
     lab.fail(first, "error")
     again = lab.ask("crash")[0]
@@ -44,7 +51,11 @@ def test_the_seed_is_the_same_for_every_attempt_and_differs_between_jobs(lab: La
 def test_many_asks_are_served_in_one_transaction_one_each_in_turn(lab: Lab) -> None:
     asks = [asking(f"w{i}", objectives=("mass",), max_jobs=3) for i in range(3)]
     shares = serve_asks(lab.database, asks, 20.0)
-    assert sorted(len(share) for share in shares) == [1, 1, 2]  # four jobs for nine wishes
+    assert sorted(len(share) for share in shares) == [
+        1,
+        1,
+        2,
+    ]  # four jobs for nine wishes
     owner = {row["id"]: row["name"] for row in lab.rows(workers)}
     held = {row["lease"]: owner[row["worker_id"]] for row in lab.rows(attempts)}
     for ask, share in zip(asks, shares, strict=True):
@@ -55,14 +66,22 @@ def test_who_asked_first_is_not_overtaken_by_who_wants_less(lab: Lab) -> None:
     lab.ask("mass", most=60)
     lab.ask("crash", most=3)  # all but one
     wants = (("mass",), ("*",), ("crash",))
-    shares = serve_asks(lab.database, [asking(f"w{i}", objectives=want) for i, want in enumerate(wants)], 20.0)
+    shares = serve_asks(
+        lab.database,
+        [asking(f"w{i}", objectives=want) for i, want in enumerate(wants)],
+        20.0,
+    )
     assert [len(share) for share in shares] == [0, 1, 0]
 
 
 def test_asks_for_different_objectives_do_not_get_each_others(lab: Lab) -> None:
     mass, crash, both = serve_asks(
         lab.database,
-        [asking("a", objectives=("mass",)), asking("b", objectives=("crash",)), asking("c", max_jobs=50)],
+        [
+            asking("a", objectives=("mass",)),
+            asking("b", objectives=("crash",)),
+            asking("c", max_jobs=50),
+        ],
         20.0,
     )
     assert [job.objective for job in mass] == ["mass"]
@@ -70,7 +89,9 @@ def test_asks_for_different_objectives_do_not_get_each_others(lab: Lab) -> None:
     assert len(both) == 6
 
 
-def test_a_paused_study_takes_nothing_from_the_others(lab: Lab, database: Database) -> None:
+def test_a_paused_study_takes_nothing_from_the_others(
+    lab: Lab, database: Database
+) -> None:
     other = Lab(database, name="car")
     other.plan()
     pause(database, "wing")
@@ -84,7 +105,9 @@ def test_a_paused_study_takes_nothing_from_the_others(lab: Lab, database: Databa
 def test_no_study_is_starved_by_another(lab: Lab, database: Database) -> None:
     Lab(database, name="car").plan()
     seen = {
-        serve_asks(database, [asking(studies=("wing", "car"), objectives=("mass",))], 20.0)[0][0].study
+        serve_asks(
+            database, [asking(studies=("wing", "car"), objectives=("mass",))], 20.0
+        )[0][0].study
         for _ in range(8)
     }
     assert seen == {"wing", "car"}
@@ -116,15 +139,23 @@ def test_an_empty_answer_says_why(lab: Lab, ask: Ask, reason: str, words: str) -
 def test_an_empty_answer_says_paused_planning_and_finished(lab: Lab) -> None:
     for job in lab.ask("mass", most=100):
         lab.tell(job)
-    assert explain_empty_ask(lab.database, asking(objectives=("mass",))).reason == "planning"
+    assert (
+        explain_empty_ask(lab.database, asking(objectives=("mass",))).reason
+        == "planning"
+    )
     pause(lab.database, "wing")
     assert explain_empty_ask(lab.database, asking()).reason == "paused"
     resume(lab.database, "wing")
     stop(lab.database, "wing", cancel_running=False)
-    assert explain_empty_ask(lab.database, asking(objectives=("mass",))).reason == "finished"
+    assert (
+        explain_empty_ask(lab.database, asking(objectives=("mass",))).reason
+        == "finished"
+    )
 
 
-def test_of_several_studies_those_that_go_on_give_the_reason(lab: Lab, database: Database) -> None:
+def test_of_several_studies_those_that_go_on_give_the_reason(
+    lab: Lab, database: Database
+) -> None:
     both = asking(studies=("wing", "car"))
     other = Lab(database, name="car")
     pause(database, "wing")  # its jobs are ready, but with nobody
@@ -134,9 +165,13 @@ def test_of_several_studies_those_that_go_on_give_the_reason(lab: Lab, database:
     assert explain_empty_ask(database, both).reason == "paused"
 
 
-def test_what_does_not_exist_is_said_beside_the_reason(lab: Lab, database: Database) -> None:
+def test_what_does_not_exist_is_said_beside_the_reason(
+    lab: Lab, database: Database
+) -> None:
     lab.ask(most=100)
-    answer = explain_empty_ask(database, asking(studies=("wing", "wnig"), objectives=("crash", "typo", "mas")))
+    answer = explain_empty_ask(
+        database, asking(studies=("wing", "wnig"), objectives=("crash", "typo", "mas"))
+    )
     assert answer.reason == "all_leased"
     assert answer.detail == (
         "all jobs are with workers, or back off after a failure. There is no study 'wnig'; did you mean 'wing'?"
@@ -144,7 +179,10 @@ def test_what_does_not_exist_is_said_beside_the_reason(lab: Lab, database: Datab
     )
     both = explain_empty_ask(database, asking(studies=("car", "wnig")))
     assert both.reason == "no_such_study"
-    assert both.detail == "there is no study 'car'. There is no study 'wnig'; did you mean 'wing'?"
+    assert (
+        both.detail
+        == "there is no study 'car'. There is no study 'wnig'; did you mean 'wing'?"
+    )
 
 
 @pytest.mark.parametrize(
@@ -152,19 +190,31 @@ def test_what_does_not_exist_is_said_beside_the_reason(lab: Lab, database: Datab
     [
         asking(studies=("*", "nope")),
         asking(objectives=("typo", "*")),
-        asking(studies=("wing", "car"), objectives=("mass", "crash", "lift")),  # each is in one of them
+        asking(
+            studies=("wing", "car"), objectives=("mass", "crash", "lift")
+        ),  # each is in one of them
     ],
 )
-def test_nothing_is_unknown_beside_a_star_or_in_another_study(lab: Lab, database: Database, ask: Ask) -> None:
+def test_nothing_is_unknown_beside_a_star_or_in_another_study(
+    lab: Lab, database: Database, ask: Ask
+) -> None:
     other = Lab(database, name="car", objectives=[{"name": "lift"}])
     other.plan()
     for one in (lab, other):
         one.ask(most=100)
-    assert explain_empty_ask(database, ask).detail == "all jobs are with workers, or back off after a failure"
+    assert (
+        explain_empty_ask(database, ask).detail
+        == "all jobs are with workers, or back off after a failure"
+    )
 
 
-def test_an_objective_that_comes_with_another_says_with_which(database: Database) -> None:
-    more = [{"name": "drag", "evaluation_time_s": 1.0}, {"name": "lift", "same_run_as": "drag"}]
+def test_an_objective_that_comes_with_another_says_with_which(
+    database: Database,
+) -> None:
+    more = [
+        {"name": "drag", "evaluation_time_s": 1.0},
+        {"name": "lift", "same_run_as": "drag"},
+    ]
     lab = Lab(database, objectives=more)
     lab.plan()
     lab.ask(most=100)
@@ -176,19 +226,31 @@ def test_an_objective_that_comes_with_another_says_with_which(database: Database
     assert (both.detail or "").endswith(f"after a failure. O{words}")
 
 
-def test_a_thousand_wrong_names_give_a_short_answer(lab: Lab, database: Database) -> None:
+def test_a_thousand_wrong_names_give_a_short_answer(
+    lab: Lab, database: Database
+) -> None:
     lab.ask(most=100)
     wrong = tuple(f"{number:04}" for number in range(999))
-    answer = explain_empty_ask(database, asking(studies=("wing", *wrong), objectives=("mass", *wrong)))
+    answer = explain_empty_ask(
+        database, asking(studies=("wing", *wrong), objectives=("mass", *wrong))
+    )
     assert answer.reason == "all_leased"
     assert (answer.detail or "").count("There is no study") == 3
-    assert "There are no jobs for 996 more of the studies either" in (answer.detail or "")
-    assert "There are no jobs for 996 more of the objectives either" in (answer.detail or "")
+    assert "There are no jobs for 996 more of the studies either" in (
+        answer.detail or ""
+    )
+    assert "There are no jobs for 996 more of the objectives either" in (
+        answer.detail or ""
+    )
 
 
-def test_nobody_waits_for_the_running_jobs_of_a_stopped_study(lab: Lab, database: Database) -> None:
+def test_nobody_waits_for_the_running_jobs_of_a_stopped_study(
+    lab: Lab, database: Database
+) -> None:
     (held,) = lab.ask("mass")
-    assert explain_empty_ask(database, asking(objectives=("mass",))).reason == "all_leased"
+    assert (
+        explain_empty_ask(database, asking(objectives=("mass",))).reason == "all_leased"
+    )
     stop(database, "wing", cancel_running=False)
     answer = explain_empty_ask(database, asking(objectives=("mass",)))
     assert answer.reason == "finished"
@@ -197,13 +259,17 @@ def test_nobody_waits_for_the_running_jobs_of_a_stopped_study(lab: Lab, database
     assert not lab.ask(most=100)  # it did not come back
 
 
-def test_a_stopped_study_whose_failed_jobs_are_retried_has_something(lab: Lab, database: Database) -> None:
+def test_a_stopped_study_whose_failed_jobs_are_retried_has_something(
+    lab: Lab, database: Database
+) -> None:
     failed, _ = lab.ask("mass", most=2)
     lab.fail(failed, "infeasible")
     stop(database, "wing", cancel_running=False)
     pause(database, "wing")
     retry(database, "wing", None)
-    assert explain_empty_ask(database, asking()).reason == "paused"  # and there is a job afterwards
+    assert (
+        explain_empty_ask(database, asking()).reason == "paused"
+    )  # and there is a job afterwards
     resume(database, "wing")
     assert lab.ask()
     assert explain_empty_ask(database, asking()).reason == "finished"
@@ -211,11 +277,16 @@ def test_a_stopped_study_whose_failed_jobs_are_retried_has_something(lab: Lab, d
     assert explain_empty_ask(database, asking()).reason == "all_leased"
 
 
-def test_of_two_studies_the_stopped_one_is_not_waited_for(lab: Lab, database: Database) -> None:
+def test_of_two_studies_the_stopped_one_is_not_waited_for(
+    lab: Lab, database: Database
+) -> None:
     Lab(database, name="car")  # not planned yet
     lab.ask("mass")
     stop(database, "wing", cancel_running=False)
-    assert explain_empty_ask(database, asking(studies=("wing", "car"))).reason == "planning"
+    assert (
+        explain_empty_ask(database, asking(studies=("wing", "car"))).reason
+        == "planning"
+    )
 
 
 def test_without_any_study_the_reason_is_that(database: Database) -> None:

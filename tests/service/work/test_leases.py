@@ -28,25 +28,38 @@ def lab(database: Database) -> Lab:
 def test_a_heartbeat_moves_the_deadline(lab: Lab) -> None:
     (job,) = lab.ask("crash")
     lab.database.write(
-        lambda c: c.execute(jobs.update().where(jobs.c.id == job.job).values(expires_at=database_now() + 1))
+        lambda c: c.execute(
+            jobs.update()
+            .where(jobs.c.id == job.job)
+            .values(expires_at=database_now() + 1)
+        )
     )
     (alive,) = heartbeat(lab.database, [job.lease])
     assert not alive.cancel
     assert alive.expires_at is not None
     with lab.database.read() as connection:
-        left = connection.execute(text("SELECT expires_at FROM jobs WHERE state = 'leased'")).scalar_one()
+        left = connection.execute(
+            text("SELECT expires_at FROM jobs WHERE state = 'leased'")
+        ).scalar_one()
         now = connection.execute(database_now().select()).scalar_one()
     assert 50 < left - now <= 60
 
 
-def test_a_heartbeat_revives_its_own_expired_lease_while_nobody_holds_the_job(lab: Lab) -> None:
+def test_a_heartbeat_revives_its_own_expired_lease_while_nobody_holds_the_job(
+    lab: Lab,
+) -> None:
     (job,) = lab.ask("crash")
     lab.expire()
     assert lab.job(job.job)["losses"] == 1
     (alive,) = heartbeat(lab.database, [job.lease])
     assert (alive.cancel, alive.expires_at is None) == (False, False)
     row = lab.job(job.job)
-    assert (row["state"], row["lease"], row["losses"], row["ready_at"]) == ("leased", job.lease, 0, None)
+    assert (row["state"], row["lease"], row["losses"], row["ready_at"]) == (
+        "leased",
+        job.lease,
+        0,
+        None,
+    )
     assert [one.job for one in lab.ask("crash", most=10)].count(job.job) == 0
     assert lab.tell(job, 1.0).state == "done"
     lab.check_counters()
@@ -77,7 +90,9 @@ def test_a_stop_that_cancels_reaches_a_worker_that_was_cut_off(lab: Lab) -> None
     (new,) = lab.ask("crash")
     assert new.job == old.job
     stop(lab.database, "wing", cancel_running=True)
-    assert [alive.cancel for alive in heartbeat(lab.database, [old.lease, new.lease])] == [True, True]
+    assert [
+        alive.cancel for alive in heartbeat(lab.database, [old.lease, new.lease])
+    ] == [True, True]
 
 
 def test_only_the_newest_of_two_expired_leases_is_revived(lab: Lab) -> None:
@@ -107,23 +122,34 @@ def test_heartbeats_do_not_extend_past_the_timeout(database: Database) -> None:
     lab.plan()
     (job,) = lab.ask("crash")
     assert job.timeout_s == 90
-    database.write(lambda c: c.execute(jobs.update().values(leased_at=database_now() - 80)))
+    database.write(
+        lambda c: c.execute(jobs.update().values(leased_at=database_now() - 80))
+    )
     (alive,) = heartbeat(database, [job.lease])
     with database.read() as connection:
         now = connection.execute(database_now().select()).scalar_one()
     assert 0 < lab.job(job.job)["expires_at"] - now <= 10
     assert not alive.cancel
-    database.write(lambda c: c.execute(jobs.update().values(leased_at=database_now() - 100)))
+    database.write(
+        lambda c: c.execute(jobs.update().values(leased_at=database_now() - 100))
+    )
     (alive,) = heartbeat(database, [job.lease])
     assert alive.cancel
     assert alive.reason == "timeout"
 
 
-def test_an_expired_lease_returns_its_job_with_a_back_off_and_counts_a_loss(lab: Lab) -> None:
+def test_an_expired_lease_returns_its_job_with_a_back_off_and_counts_a_loss(
+    lab: Lab,
+) -> None:
     (job,) = lab.ask("crash")
     assert lab.expire() == 1
     row = lab.job(job.job)
-    assert (row["state"], row["losses"], row["errors"], row["lease"]) == ("ready", 1, 0, None)
+    assert (row["state"], row["losses"], row["errors"], row["lease"]) == (
+        "ready",
+        1,
+        0,
+        None,
+    )
     assert row["ready_at"] is not None
     assert [row["outcome"] for row in lab.rows(attempts)] == ["expired"]
     assert lab.expire() == 0
@@ -144,16 +170,26 @@ def test_a_job_lost_too_often_has_failed(database: Database) -> None:
 
 def test_a_live_lease_does_not_expire(lab: Lab) -> None:
     lab.ask("crash")
-    lab.database.write(lambda c: c.execute(server_uptime.update().values(resumed_at=0.0)))
+    lab.database.write(
+        lambda c: c.execute(server_uptime.update().values(resumed_at=0.0))
+    )
     assert expire_leases(lab.database) == 0
 
 
 def test_after_an_outage_nothing_expires_for_one_lease_time(lab: Lab) -> None:
     (job,) = lab.ask("crash")
-    old = jobs.update().where(jobs.c.state == "leased").values(expires_at=database_now() - 600)
+    old = (
+        jobs.update()
+        .where(jobs.c.state == "leased")
+        .values(expires_at=database_now() - 600)
+    )
     lab.database.write(lambda c: c.execute(old))
     # No server for ten minutes: a planner that lived through it expires nothing.
-    lab.database.write(lambda c: c.execute(server_uptime.update().values(seen_at=database_now() - 600, resumed_at=1.0)))
+    lab.database.write(
+        lambda c: c.execute(
+            server_uptime.update().values(seen_at=database_now() - 600, resumed_at=1.0)
+        )
+    )
     assert expire_leases(lab.database) == 0
     # The server is back: still nothing, for the worker needs time to speak.
     lab.database.write(record_uptime)
@@ -162,9 +198,17 @@ def test_after_an_outage_nothing_expires_for_one_lease_time(lab: Lab) -> None:
     assert not alive.cancel
     # Without a word for a whole lease time, it does.
     lab.database.write(lambda c: c.execute(old))
-    lab.database.write(lambda c: c.execute(server_uptime.update().values(resumed_at=database_now() - 59)))
+    lab.database.write(
+        lambda c: c.execute(
+            server_uptime.update().values(resumed_at=database_now() - 59)
+        )
+    )
     assert expire_leases(lab.database) == 0
-    lab.database.write(lambda c: c.execute(server_uptime.update().values(resumed_at=database_now() - 61)))
+    lab.database.write(
+        lambda c: c.execute(
+            server_uptime.update().values(resumed_at=database_now() - 61)
+        )
+    )
     assert expire_leases(lab.database) == 1
 
 
@@ -181,27 +225,48 @@ def test_the_pulse_remembers_since_when_without_a_gap(database: Database) -> Non
     assert second[0] >= first[0]
     assert second[1] == first[1]
     for shift in (-GAP_S - 1, +3600.0):  # a silence; a clock that was set back an hour
-        database.write(lambda c, s=shift: c.execute(server_uptime.update().values(seen_at=database_now() + s)))  # type: ignore[misc]
+        database.write(
+            lambda c, s=shift: c.execute(  # type: ignore[misc]
+                server_uptime.update().values(seen_at=database_now() + s)
+            )
+        )
         before = read()
         database.write(record_uptime)
         assert read()[1] > before[1]
 
 
-def test_only_time_in_which_servers_were_there_counts_as_served(database: Database) -> None:
+def test_only_time_in_which_servers_were_there_counts_as_served(
+    database: Database,
+) -> None:
     def served() -> float:
         with database.read() as connection:
-            return float(connection.execute(select(server_uptime.c.served_s)).scalar_one())
+            return float(
+                connection.execute(select(server_uptime.c.served_s)).scalar_one()
+            )
 
     database.write(record_uptime)
-    for silent_s, counts_s in ((3.0, 3.0), (GAP_S + 1, 0.0), (0.0, 0.0), (-0.5, 0.0), (-3600.0, 0.0), (2.0, 2.0)):
-        database.write(lambda c, s=silent_s: c.execute(server_uptime.update().values(seen_at=database_now() - s)))  # type: ignore[misc]
+    for silent_s, counts_s in (
+        (3.0, 3.0),
+        (GAP_S + 1, 0.0),
+        (0.0, 0.0),
+        (-0.5, 0.0),
+        (-3600.0, 0.0),
+        (2.0, 2.0),
+    ):
+        database.write(
+            lambda c, s=silent_s: c.execute(  # type: ignore[misc]
+                server_uptime.update().values(seen_at=database_now() - s)
+            )
+        )
         before = served()
         database.write(record_uptime)
         assert served() - before == pytest.approx(counts_s, abs=0.5)
         assert served() >= before
 
 
-def test_nothing_expires_while_no_server_is_there_however_long_they_were_before(lab: Lab) -> None:
+def test_nothing_expires_while_no_server_is_there_however_long_they_were_before(
+    lab: Lab,
+) -> None:
     (job,) = lab.ask("crash")
     old = jobs.update().where(jobs.c.id == job.job).values(expires_at=1.0)
     mark = kept_leases.insert().values(job_id=job.job, expires_at=1.0, served_s=-1000.0)
@@ -240,7 +305,11 @@ def test_a_study_that_cannot_be_written_keeps_no_other_studys_leases(
 def test_deadlines_of_a_clock_that_was_set_back_are_shortened(lab: Lab) -> None:
     (job,) = lab.ask("crash")
     lab.database.write(
-        lambda c: c.execute(jobs.update().where(jobs.c.state == "leased").values(expires_at=database_now() + 7200))
+        lambda c: c.execute(
+            jobs.update()
+            .where(jobs.c.state == "leased")
+            .values(expires_at=database_now() + 7200)
+        )
     )
     clean_up(lab.database)
     with lab.database.read() as connection:
@@ -251,11 +320,19 @@ def test_deadlines_of_a_clock_that_was_set_back_are_shortened(lab: Lab) -> None:
 def test_back_offs_end(lab: Lab) -> None:
     (job,) = lab.ask("crash")
     lab.fail(job, "infrastructure")
-    later = jobs.update().where(jobs.c.id == job.job).values(ready_at=database_now() + 60.0)
-    lab.database.write(lambda c: c.execute(later))  # a loaded machine takes a second, too
+    later = (
+        jobs.update().where(jobs.c.id == job.job).values(ready_at=database_now() + 60.0)
+    )
+    lab.database.write(
+        lambda c: c.execute(later)
+    )  # a loaded machine takes a second, too
     clean_up(lab.database)
     assert lab.job(job.job)["ready_at"] is not None
-    lab.database.write(lambda c: c.execute(jobs.update().where(jobs.c.ready_at.is_not(None)).values(ready_at=1.0)))
+    lab.database.write(
+        lambda c: c.execute(
+            jobs.update().where(jobs.c.ready_at.is_not(None)).values(ready_at=1.0)
+        )
+    )
     clean_up(lab.database)
     assert lab.job(job.job)["ready_at"] is None
     assert lab.ask("crash")[0].job == job.job
@@ -266,13 +343,20 @@ def test_release_counts_nothing(lab: Lab) -> None:
     assert release(lab.database, [job.lease, "0" * 32]) == [job.lease]
     assert release(lab.database, [job.lease]) == []
     row = lab.job(job.job)
-    assert (row["state"], row["errors"], row["losses"], row["ready_at"]) == ("ready", 0, 0, None)
+    assert (row["state"], row["errors"], row["losses"], row["ready_at"]) == (
+        "ready",
+        0,
+        0,
+        None,
+    )
     assert [row["outcome"] for row in lab.rows(attempts)] == ["released"]
     assert lab.tell(job, 1.0).status == 200  # it was finished after all
     lab.check_counters()
 
 
-def test_a_cheap_only_job_whose_step_was_overtaken_is_superseded_when_it_returns(lab: Lab) -> None:
+def test_a_cheap_only_job_whose_step_was_overtaken_is_superseded_when_it_returns(
+    lab: Lab,
+) -> None:
     lab.run_until(step=1)
     mine = lab.ask("mass", most=50)
     (cheap, *others) = sorted(mine, key=lambda job: not lab.job(job.job)["cheap_only"])
@@ -292,7 +376,9 @@ def test_a_lease_past_its_timeout_is_not_revived(database: Database) -> None:
     lab = Lab(database, objectives=[{"name": "mass", "evaluation_time_s": 1.0}, slow])
     lab.plan()
     (job,) = lab.ask("crash")
-    database.write(lambda c: c.execute(attempts.update().values(leased_at=database_now() - 100)))
+    database.write(
+        lambda c: c.execute(attempts.update().values(leased_at=database_now() - 100))
+    )
     lab.expire()
     (alive,) = heartbeat(database, [job.lease])
     assert alive.cancel
@@ -303,17 +389,29 @@ def test_claims_and_back_offs_of_a_clock_that_was_set_back_end(lab: Lab) -> None
     (job,) = lab.ask("crash")
     lab.fail(job, "infrastructure")
     lab.database.write(
-        lambda c: c.execute(jobs.update().where(jobs.c.ready_at.is_not(None)).values(ready_at=database_now() + 3600))
+        lambda c: c.execute(
+            jobs.update()
+            .where(jobs.c.ready_at.is_not(None))
+            .values(ready_at=database_now() + 3600)
+        )
     )
     clean_up(lab.database)
     assert lab.job(job.job)["ready_at"] is None
     other = Lab(lab.database, name="car")
-    lab.database.write(lambda c: c.execute(steps.update().values(claim="x", claim_expires_at=database_now() + 3600)))
+    lab.database.write(
+        lambda c: c.execute(
+            steps.update().values(claim="x", claim_expires_at=database_now() + 3600)
+        )
+    )
     assert other.plan() == 1
 
 
-def test_a_tell_and_a_heartbeat_over_two_studies_do_not_wait_for_each_other(database: Database) -> None:
-    """Jobs of two studies are numbered across each other; everybody locks study by study, then by number."""
+def test_a_tell_and_a_heartbeat_over_two_studies_do_not_wait_for_each_other(
+    database: Database,
+) -> None:
+    """Jobs of two studies are numbered across each other; everybody locks study by
+    study, then by number.
+    """
     if database.is_sqlite:
         return  # it locks no rows
     one, two = Lab(database, paused=True), Lab(database, name="car")
@@ -323,9 +421,15 @@ def test_a_tell_and_a_heartbeat_over_two_studies_do_not_wait_for_each_other(data
     second, first = one.ask("crash")[0], two.ask("crash")[0]
     assert first.job < second.job
     with ThreadPoolExecutor(2) as threads:
-        with database.read() as connection:  # whoever has one of them must wait for the other
-            connection.execute(select(jobs).where(jobs.c.id == first.job).with_for_update())
-            telling = threads.submit(tell, database, [one.said(first, 1.0), one.said(second, 1.0)])
+        with (
+            database.read() as connection
+        ):  # whoever has one of them must wait for the other
+            connection.execute(
+                select(jobs).where(jobs.c.id == first.job).with_for_update()
+            )
+            telling = threads.submit(
+                tell, database, [one.said(first, 1.0), one.said(second, 1.0)]
+            )
             wait_for_waiting(database, 1)
             beating = threads.submit(heartbeat, database, [first.lease, second.lease])
             wait_for_waiting(database, 2)

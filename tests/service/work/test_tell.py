@@ -1,4 +1,6 @@
-"""Promises 1 and 3: a finished simulation is never thrown away; tell is idempotent per lease."""
+"""Promises 1 and 3: a finished simulation is never thrown away; tell is idempotent per
+lease.
+"""
 
 import threading
 from collections.abc import Sequence
@@ -41,7 +43,9 @@ def test_the_same_words_again_get_the_same_answer_and_change_nothing(lab: Lab) -
     lab.check_counters()
 
 
-def test_another_value_on_the_same_lease_is_refused_and_changes_nothing(lab: Lab) -> None:
+def test_another_value_on_the_same_lease_is_refused_and_changes_nothing(
+    lab: Lab,
+) -> None:
     (job,) = lab.ask("mass")
     lab.tell(job, 2.0)
     answer = lab.tell(job, 3.0)
@@ -118,13 +122,17 @@ def test_errors_are_retried_up_to_max_attempts(lab: Lab) -> None:
     for attempt in (1, 2, 3):
         (job,) = lab.ask("crash")
         assert job.attempt == attempt
-        assert lab.fail(job, "error", "segfault").state == ("failed" if attempt == 3 else "ready")
+        assert lab.fail(job, "error", "segfault").state == (
+            "failed" if attempt == 3 else "ready"
+        )
         lab.check_counters()
     assert lab.values() == [(None, "error")]
     assert [row["message"] for row in lab.rows(attempts)] == ["segfault"] * 3
 
 
-def test_infrastructure_failures_back_off_and_count_apart_from_errors(database: Database) -> None:
+def test_infrastructure_failures_back_off_and_count_apart_from_errors(
+    database: Database,
+) -> None:
     lab = Lab(database, max_losses=2, max_attempts=1)
     lab.plan()
     (job,) = lab.ask("crash")
@@ -151,7 +159,9 @@ def test_a_late_error_is_noted_and_does_not_touch_the_job(lab: Lab) -> None:
 @pytest.mark.parametrize("wrong", ["job", "lease"])
 def test_an_unknown_job_or_lease_is_refused(lab: Lab, wrong: str) -> None:
     first, second = lab.ask("mass", most=2)
-    said = Tell(job=second.job if wrong == "job" else first.job, lease=first.lease, value=1.0)
+    said = Tell(
+        job=second.job if wrong == "job" else first.job, lease=first.lease, value=1.0
+    )
     if wrong == "lease":
         said = said.model_copy(update={"lease": "0" * 32})
     (answer,) = tell(lab.database, [said])
@@ -245,14 +255,20 @@ def test_the_duration_is_the_workers_or_else_from_lease_to_tell(lab: Lab) -> Non
     assert 0.0 <= two < 60.0
 
 
-@pytest.mark.parametrize("value", [1e101, -1e101, float("nan"), float("inf"), "1.5", True])
+@pytest.mark.parametrize(
+    "value", [1e101, -1e101, float("nan"), float("inf"), "1.5", True]
+)
 def test_what_is_no_usable_number_is_refused_on_the_wire(value: object) -> None:
     with pytest.raises(ValidationError):
         Tell(job=1, lease="0" * 32, value=value)
 
 
-def test_all_that_a_list_is_about_is_locked_at_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is locked later may be locked in another order than others lock it; invented leases are no reason."""
+def test_all_that_a_list_is_about_is_locked_at_once(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is locked later may be locked in another order than others lock it; invented
+    leases are no reason.
+    """
     looks: list[list[str]] = []
 
     def look(connection: Connection, leases: Sequence[str]) -> Any:
@@ -261,9 +277,14 @@ def test_all_that_a_list_is_about_is_locked_at_once(lab: Lab, monkeypatch: pytes
 
     monkeypatch.setattr("app.service.work.tell.lock_jobs_of", look)
     one, two = lab.ask("mass", most=2)
-    invented = [Tell(job=one.job, lease=f"{number:032x}", value=1.0) for number in range(100)]
+    invented = [
+        Tell(job=one.job, lease=f"{number:032x}", value=1.0) for number in range(100)
+    ]
     words = [*invented, lab.said(two, 2.0), lab.said(one, 1.0)]
-    assert [answer.status for answer in tell(lab.database, words)] == [404] * 100 + [200, 200]
+    assert [answer.status for answer in tell(lab.database, words)] == [404] * 100 + [
+        200,
+        200,
+    ]
     assert looks[0] == [item.lease for item in words]
     assert len(looks) <= 3, "no further looks but for what is settled one by one"
     lab.check_counters()

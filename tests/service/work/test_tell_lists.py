@@ -1,4 +1,6 @@
-"""A list of tells leaves what its tells one by one would: who speaks at the same time is chance."""
+"""A list of tells leaves what its tells one by one would: who speaks at the same time
+is chance.
+"""
 
 import random
 import shutil
@@ -11,11 +13,31 @@ from sqlalchemy import Table
 from app.service.work import tell as telling
 from app.service.work.tell import tell
 from app.store.database import Database
-from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, steps, studies, workers
+from app.store.tables import (
+    attempts,
+    events,
+    jobs,
+    objectives,
+    sample_values,
+    samples,
+    steps,
+    studies,
+    workers,
+)
 from counterpoise.wire.work import Failure, Job, Tell
 from tests.service.lab import Lab, also_of
 
-TABLES = (studies, objectives, steps, samples, jobs, attempts, sample_values, events, workers)
+TABLES = (
+    studies,
+    objectives,
+    steps,
+    samples,
+    jobs,
+    attempts,
+    sample_values,
+    events,
+    workers,
+)
 RUNS = [
     {"name": "mass", "evaluation_time_s": 1.0},
     {"name": "crash", "evaluation_time_s": 3.0},
@@ -24,19 +46,33 @@ RUNS = [
 
 
 def said(job: Job, rng: random.Random) -> Tell:
-    words: dict[str, Any] = {"job": job.job, "lease": job.lease, "duration_s": rng.choice([0.1, 1.0, 9.0])}
+    words: dict[str, Any] = {
+        "job": job.job,
+        "lease": job.lease,
+        "duration_s": rng.choice([0.1, 1.0, 9.0]),
+    }
     if rng.random() < 0.2:
         kind = rng.choice(["infeasible", "error", "infrastructure"])
-        return Tell(**words, failure=Failure(kind=kind, message=rng.choice(["", "NULL", '{"a\\', "ä"])))
+        return Tell(
+            **words,
+            failure=Failure(kind=kind, message=rng.choice(["", "NULL", '{"a\\', "ä"])),
+        )
     also = {name: rng.random() for name in job.also if rng.random() < 0.8}
     return Tell(**words, value=rng.choice([rng.random(), 1e100, 5e-324]), also=also)
 
 
 def rows(lab: Lab, table: Table) -> list[dict[str, Any]]:
-    """Without times. Steps without their ids, study by study: between studies there is no order."""
+    """Without times.
+
+    Steps without their ids, study by study: between studies there is no order.
+    """
     left_out = {"at", "busy_s", *(["id"] if table is steps else [])}
     found = [
-        {name: value for name, value in row.items() if name not in left_out and not name.endswith("_at")}
+        {
+            name: value
+            for name, value in row.items()
+            if name not in left_out and not name.endswith("_at")
+        }
         for row in lab.rows(table)
     ]
     return sorted(found, key=lambda row: row["study_id"]) if table is steps else found
@@ -46,13 +82,27 @@ def rows(lab: Lab, table: Table) -> list[dict[str, Any]]:
 def test_a_list_over_studies_leaves_what_its_tells_one_by_one_would(
     sqlite_template: Path, tmp_path: Path, seed: int
 ) -> None:
-    """Streams and the first search step become due in its middle; others of its studies have nothing due."""
+    """Streams and the first search step become due in its middle; others of its studies
+    have nothing due.
+    """
     rng = random.Random(seed)  # noqa: S311
     both = [tmp_path / "list.db", tmp_path / "single.db"]
     shutil.copy(sqlite_template, both[0])
     database = Database(f"sqlite:///{both[0]}")
-    labs = [Lab(database), Lab(database, name="car", initial_samples=40, budget=50, max_attempts=1, objectives=RUNS)]
-    labs.append(Lab(database, name="measured", objectives=[{"name": "mass"}, {"name": "crash"}]))
+    labs = [
+        Lab(database),
+        Lab(
+            database,
+            name="car",
+            initial_samples=40,
+            budget=50,
+            max_attempts=1,
+            objectives=RUNS,
+        ),
+    ]
+    labs.append(
+        Lab(database, name="measured", objectives=[{"name": "mass"}, {"name": "crash"}])
+    )
     labs[0].plan()
     held = labs[0].ask(most=60) + labs[2].ask(most=60, worker="other")
     held += labs[1].ask("mass", most=25) + labs[1].ask("crash", most=5)
@@ -66,9 +116,16 @@ def test_a_list_over_studies_leaves_what_its_tells_one_by_one_would(
     for file, lists in zip(both, ([words], [[word] for word in words]), strict=True):
         labs[0].database = Database(f"sqlite:///{file}")
         answers = [answer for each in lists for answer in tell(labs[0].database, each)]
-        left.append({"answers": answers} | {table.name: rows(labs[0], table) for table in TABLES})
+        left.append(
+            {"answers": answers}
+            | {table.name: rows(labs[0], table) for table in TABLES}
+        )
         labs[0].database.close()
-    assert {step["kind"] for step in left[0]["steps"]} == {"initial", "stream", "search"}
+    assert {step["kind"] for step in left[0]["steps"]} == {
+        "initial",
+        "stream",
+        "search",
+    }
     for name in left[0]:
         assert left[0][name] == left[1][name], name
 
@@ -93,18 +150,30 @@ def test_a_list_is_parted_only_where_a_step_becomes_due(
     assert full
     assert len(held) > len(full) + len(lab.rows(steps))
     rounds.clear()
-    assert all(told.status == 200 for told in tell(database, [lab.said(job, also=also_of(job)) for job in held]))
-    # With the full samples first, the step is due in the middle; with them last, at the end.
+    assert all(
+        told.status == 200
+        for told in tell(database, [lab.said(job, also=also_of(job)) for job in held])
+    )
+    # With the full samples first, the step is due in the middle; with them last, at the
+    # end.
     assert len(rounds) == (2 if order == 1 else 1)
-    assert [step["number"] for step in lab.rows(steps) if step["kind"] == "search"] == [1, 2]
+    assert [step["number"] for step in lab.rows(steps) if step["kind"] == "search"] == [
+        1,
+        2,
+    ]
 
 
 @pytest.mark.parametrize("as_list", [True, False])
-def test_a_second_word_on_a_job_is_heard_before_what_follows_it(database: Database, as_list: bool) -> None:
+def test_a_second_word_on_a_job_is_heard_before_what_follows_it(
+    database: Database, as_list: bool
+) -> None:
     lab = Lab(database)
     lab.run_until(1)
     held = lab.ask(most=60)
-    (old, *_), full = ([job for job in held if lab.job(job.job)["cheap_only"] is cheap] for cheap in (True, False))
+    (old, *_), full = (
+        [job for job in held if lab.job(job.job)["cheap_only"] is cheap]
+        for cheap in (True, False)
+    )
     lab.expire(old)
     lab.ripen()
     (new,) = [job for job in lab.ask(most=5, worker="other") if job.job == old.job]
@@ -117,5 +186,7 @@ def test_a_second_word_on_a_job_is_heard_before_what_follows_it(database: Databa
     *_, step = (step for step in lab.rows(steps) if step["kind"] == "search")
     assert step["number"] == 2
     cheap = lab.job(old.job)
-    (value,) = (row for row in lab.rows(sample_values) if row["sample_id"] == cheap["sample_id"])
+    (value,) = (
+        row for row in lab.rows(sample_values) if row["sample_id"] == cheap["sample_id"]
+    )
     assert value["seq"] <= step["due_seq"]

@@ -1,4 +1,6 @@
-"""Workers: what they did is counted in the transactions that end their attempts; a drained one gets no more jobs."""
+"""Workers: what they did is counted in the transactions that end their attempts; a
+drained one gets no more jobs.
+"""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -47,7 +49,12 @@ def test_attempts_are_counted_by_how_they_ended(lab: Lab) -> None:
     release(lab.database, [jobs[5].lease])
     (found,) = seen(lab).values()
     assert (found.worker, found.done, found.jobs) == ("a/b c", 1, [jobs[6].job])
-    assert found.failures.model_dump() == {"infeasible": 1, "error": 1, "infrastructure": 1, "lost": 1}
+    assert found.failures.model_dump() == {
+        "infeasible": 1,
+        "error": 1,
+        "infrastructure": 1,
+        "lost": 1,
+    }
     assert (found.studies, found.objectives, found.slots) == (["wing"], ["crash"], 7)
     lab.check_counters()
 
@@ -71,14 +78,23 @@ def test_a_lost_lease_that_speaks_again_is_no_longer_lost(lab: Lab) -> None:
     lab.check_counters()
 
 
-def test_a_value_that_was_overtaken_counts_for_who_told_it_and_against_nobody(lab: Lab) -> None:
+def test_a_value_that_was_overtaken_counts_for_who_told_it_and_against_nobody(
+    lab: Lab,
+) -> None:
     (slow,) = lab.ask("crash", worker="slow")
     assert lab.expire() == 1
     lab.ripen()
-    (again,) = [job for job in lab.ask("crash", most=8, worker="quick") if job.job == slow.job]
+    (again,) = [
+        job for job in lab.ask("crash", most=8, worker="quick") if job.job == slow.job
+    ]
     # In one list: the late value overtakes the other lease, which then speaks as well.
-    assert [told.status for told in tell(lab.database, [lab.said(slow), lab.said(again)])] == [200, 200]
-    assert {name: (one.done, one.failures.lost) for name, one in seen(lab).items()} == {"slow": (1, 0), "quick": (1, 0)}
+    assert [
+        told.status for told in tell(lab.database, [lab.said(slow), lab.said(again)])
+    ] == [200, 200]
+    assert {name: (one.done, one.failures.lost) for name, one in seen(lab).items()} == {
+        "slow": (1, 0),
+        "quick": (1, 0),
+    }
     lab.check_counters()
 
 
@@ -94,7 +110,12 @@ def test_an_import_that_overtakes_a_lease_is_counted_too(lab: Lab) -> None:
 def test_a_list_over_several_workers_and_studies(lab: Lab, database: Database) -> None:
     other = Lab(database, name="car", initial_samples=8)
     other.plan()
-    held = [job for each in (lab, other) for name in ("z", "a") for job in each.ask("crash", most=2, worker=name)]
+    held = [
+        job
+        for each in (lab, other)
+        for name in ("z", "a")
+        for job in each.ask("crash", most=2, worker=name)
+    ]
     answers = tell(database, [lab.said(job) for job in held])
     assert [answer.status for answer in answers] == [200] * 8
     assert {name: one.done for name, one in seen(lab).items()} == {"z": 4, "a": 4}
@@ -103,8 +124,18 @@ def test_a_list_over_several_workers_and_studies(lab: Lab, database: Database) -
 def test_busy_share_is_the_part_of_its_slots_time_that_held_jobs(lab: Lab) -> None:
     first, second = lab.ask("crash", most=2)
     lab.tell(first)
-    change(lab, update(workers).values(first_seen_at=workers.c.last_seen_at - 100.0, busy_s=30.0, slots=2))
-    change(lab, update(attempts).where(attempts.c.lease == second.lease).values(leased_at=attempts.c.leased_at - 50.0))
+    change(
+        lab,
+        update(workers).values(
+            first_seen_at=workers.c.last_seen_at - 100.0, busy_s=30.0, slots=2
+        ),
+    )
+    change(
+        lab,
+        update(attempts)
+        .where(attempts.c.lease == second.lease)
+        .values(leased_at=attempts.c.leased_at - 50.0),
+    )
     # 30 s of an ended attempt and 50 s of the one that runs, in 100 s of two slots.
     assert seen(lab)["w"].busy_share == pytest.approx(0.4, abs=0.05)
     lab.tell(second)
@@ -137,7 +168,10 @@ def test_a_drained_worker_gets_no_more_jobs_and_is_told_so(lab: Lab) -> None:
     assert (nothing, len(something)) == ([], 1)
     answer = explain_empty_ask(lab.database, ask)
     assert (answer.reason, answer.retry_after_s) == ("drained", 60.0)
-    assert answer.detail == "worker 'old' is drained: it gets no more jobs until it is undrained"
+    assert (
+        answer.detail
+        == "worker 'old' is drained: it gets no more jobs until it is undrained"
+    )
     assert lab.tell(held).status == 200  # what runs goes on
     assert not drain(lab.database, "old", False).drained
     assert len(lab.ask(worker="old")) == 1
@@ -149,20 +183,32 @@ def test_a_drained_worker_is_seen_in_health_and_evaluates_nothing(lab: Lab) -> N
     assert "workers_drained" in lab.health()
     release(lab.database, [row["lease"] for row in lab.rows(attempts)])
     change(lab, update(samples).values(created_at=samples.c.created_at - 60.0))
-    assert any((item.code, item.objective) == ("no_worker", "crash") for item in lab.view().health)
+    assert any(
+        (item.code, item.objective) == ("no_worker", "crash")
+        for item in lab.view().health
+    )
     drain(lab.database, "old", False)
     assert [item.objective for item in lab.view().health] == ["mass"]
 
 
 def test_only_a_known_worker_can_be_drained(lab: Lab) -> None:
     lab.ask(worker="node7")
-    with pytest.raises(WorkerUnknown, match=r"no worker 'nod7' has asked yet; did you mean 'node7'\?"):
+    with pytest.raises(
+        WorkerUnknown, match=r"no worker 'nod7' has asked yet; did you mean 'node7'\?"
+    ):
         drain(lab.database, "nod7", True)
 
 
-def test_asks_tells_heartbeats_and_releases_of_the_same_workers_never_lock_each_other_out(database: Database) -> None:
-    """Several workers and studies in every transaction, in different orders, from several threads."""
-    labs = [Lab(database, name=name, initial_samples=20, budget=40, max_attempts=50) for name in ("wing", "car")]
+def test_asks_tells_heartbeats_and_releases_of_the_same_workers_never_lock_each_other_out(
+    database: Database,
+) -> None:
+    """Several workers and studies in every transaction, in different orders, from
+    several threads.
+    """
+    labs = [
+        Lab(database, name=name, initial_samples=20, budget=40, max_attempts=50)
+        for name in ("wing", "car")
+    ]
     for lab in labs:
         lab.plan()
     names = ["a", "b", "c", "d"]
@@ -172,12 +218,22 @@ def test_asks_tells_heartbeats_and_releases_of_the_same_workers_never_lock_each_
         barrier.wait()
         for round_ in range(8):
             order = names[turn:] + names[:turn] if round_ % 2 else names[::-1]
-            asks = [Ask(worker=name, studies=["*"], objectives=["*"], max_jobs=2) for name in order]
+            asks = [
+                Ask(worker=name, studies=["*"], objectives=["*"], max_jobs=2)
+                for name in order
+            ]
             jobs = [job for share in serve_asks(database, asks, 20.0) for job in share]
             heartbeat(database, [job.lease for job in jobs[::-1]] or ["0" * 32])
             half = len(jobs) // 2
             failure = Failure(kind="infrastructure")
-            tell(database, [Tell(job=job.job, lease=job.lease, failure=failure) for job in jobs[half:]] or [])
+            tell(
+                database,
+                [
+                    Tell(job=job.job, lease=job.lease, failure=failure)
+                    for job in jobs[half:]
+                ]
+                or [],
+            )
             release(database, [job.lease for job in jobs[:half]])
 
     with ThreadPoolExecutor(4) as pool:

@@ -1,4 +1,6 @@
-"""Change sets: jobs, results, attempts, events and counters change together, or not at all."""
+"""Change sets: jobs, results, attempts, events and counters change together, or not at
+all.
+"""
 
 from typing import Any
 
@@ -10,7 +12,16 @@ from app.domain.changes import AttemptEnd, ChangeSet, JobChange, Result
 from app.domain.jobs import Lease
 from app.errors import StateChanged
 from app.store.database import Database
-from app.store.tables import attempts, events, jobs, objectives, sample_values, samples, steps, studies
+from app.store.tables import (
+    attempts,
+    events,
+    jobs,
+    objectives,
+    sample_values,
+    samples,
+    steps,
+    studies,
+)
 from app.store.work.apply import apply
 from app.store.work.row_locks import lock_jobs, lock_study
 from counterpoise.wire.codes import FailureKind, JobState, Outcome
@@ -19,10 +30,20 @@ from tests.store.small_study import SmallStudy
 
 def rows(database: Database, table: Table) -> list[dict[str, Any]]:
     with database.read() as connection:
-        return [dict(row) for row in connection.execute(select(table).order_by(*table.primary_key)).mappings()]
+        return [
+            dict(row)
+            for row in connection.execute(
+                select(table).order_by(*table.primary_key)
+            ).mappings()
+        ]
 
 
-def settle(study: SmallStudy, lease: Lease, value: float | None, failure: FailureKind | None = None) -> None:
+def settle(
+    study: SmallStudy,
+    lease: Lease,
+    value: float | None,
+    failure: FailureKind | None = None,
+) -> None:
     """What a tell of a current lease comes to."""
 
     def work(connection: Connection) -> None:
@@ -34,7 +55,16 @@ def settle(study: SmallStudy, lease: Lease, value: float | None, failure: Failur
         changes = ChangeSet(
             jobs=[JobChange(job, state)],
             results=[Result(job.sample, job.objective, value, failure)],
-            attempts=[AttemptEnd(lease.lease, outcome, value, failure, message="words", duration_s=0.1)],
+            attempts=[
+                AttemptEnd(
+                    lease.lease,
+                    outcome,
+                    value,
+                    failure,
+                    message="words",
+                    duration_s=0.1,
+                )
+            ],
         )
         apply(connection, locked, changes)
 
@@ -49,19 +79,35 @@ def test_a_change_set_is_written_in_sequence_and_counted(database: Database) -> 
     assert rows(database, studies)[0]["settled_full"] == 0
     settle(study, drag, None, FailureKind.INFEASIBLE)
 
-    values = [(row["seq"], row["sample_id"], row["value"], row["failure"]) for row in rows(database, sample_values)]
+    values = [
+        (row["seq"], row["sample_id"], row["value"], row["failure"])
+        for row in rows(database, sample_values)
+    ]
     assert values == [(1, sample, 2.5, None), (2, sample, None, "infeasible")]
-    assert [(row["seq"], row["kind"]) for row in rows(database, events)] == [(1, "done"), (2, "failed")]
-    ended = [(row["state"], row["lease"], row["expires_at"]) for row in rows(database, jobs)]
+    assert [(row["seq"], row["kind"]) for row in rows(database, events)] == [
+        (1, "done"),
+        (2, "failed"),
+    ]
+    ended = [
+        (row["state"], row["lease"], row["expires_at"]) for row in rows(database, jobs)
+    ]
     assert ended == [("done", None, None), ("failed", None, None)]
     counters = ("created", "done", "failed", "superseded", "open_full")
-    counted = [tuple(row[name] for name in counters) for row in rows(database, objectives)]
+    counted = [
+        tuple(row[name] for name in counters) for row in rows(database, objectives)
+    ]
     assert counted == [(1, 1, 0, 0, 0), (1, 0, 1, 0, 0)]
     row = rows(database, studies)[0]
     assert (row["sequence"], row["planned_full"], row["settled_full"]) == (2, 1, 1)
     assert rows(database, samples)[0]["open"] == 0
-    outcomes = [(row["outcome"], row["value"], row["failure"], row["message"]) for row in rows(database, attempts)]
-    assert outcomes == [("done", 2.5, None, "words"), ("failed", None, "infeasible", "words")]
+    outcomes = [
+        (row["outcome"], row["value"], row["failure"], row["message"])
+        for row in rows(database, attempts)
+    ]
+    assert outcomes == [
+        ("done", 2.5, None, "words"),
+        ("failed", None, "infeasible", "words"),
+    ]
 
 
 def test_a_job_that_changed_undoes_the_whole_change_set(database: Database) -> None:
@@ -73,8 +119,14 @@ def test_a_job_that_changed_undoes_the_whole_change_set(database: Database) -> N
         locked = lock_study(connection, study.id)
         assert locked is not None
         job = lock_jobs(connection, [mass.job])[mass.job]
-        connection.execute(text("UPDATE jobs SET state = 'superseded', lease = NULL, expires_at = NULL"))
-        changes = ChangeSet([JobChange(job, JobState.DONE)], [Result(job.sample, job.objective, 1.0)])
+        connection.execute(
+            text(
+                "UPDATE jobs SET state = 'superseded', lease = NULL, expires_at = NULL"
+            )
+        )
+        changes = ChangeSet(
+            [JobChange(job, JobState.DONE)], [Result(job.sample, job.objective, 1.0)]
+        )
         apply(connection, locked, changes)
 
     with pytest.raises(StateChanged):
@@ -116,13 +168,22 @@ def test_a_job_that_changed_undoes_the_whole_change_set(database: Database) -> N
         "INSERT INTO jobs (study_id, objective_id, sample_id, cheap_only) VALUES (77, 77, 77, true)",
     ],
 )
-def test_the_database_itself_refuses_what_must_never_be(database: Database, statement: str) -> None:
+def test_the_database_itself_refuses_what_must_never_be(
+    database: Database, statement: str
+) -> None:
     study = SmallStudy(database)
     study.add_full(1)
     (mass,) = study.take(1, "mass")
     settle(study, mass, 1.0)
 
-    row = {"study_id": study.id, "kind": "search", "number": 1, "due_seq": 1, "due_at": 1.0, "inputs": {}}
+    row = {
+        "study_id": study.id,
+        "kind": "search",
+        "number": 1,
+        "due_seq": 1,
+        "due_at": 1.0,
+        "inputs": {},
+    }
     database.write(lambda connection: connection.execute(insert(steps).values(row)))
     with pytest.raises(IntegrityError):
         database.write(lambda connection: connection.execute(text(statement)))

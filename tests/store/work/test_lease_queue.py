@@ -15,7 +15,12 @@ from tests.store.small_study import SmallStudy
 
 def rows(database: Database, table: Table) -> list[dict[str, Any]]:
     with database.read() as connection:
-        return [dict(row) for row in connection.execute(select(table).order_by(*table.primary_key)).mappings()]
+        return [
+            dict(row)
+            for row in connection.execute(
+                select(table).order_by(*table.primary_key)
+            ).mappings()
+        ]
 
 
 def test_a_leased_job_is_not_leased_again(database: Database) -> None:
@@ -27,7 +32,9 @@ def test_a_leased_job_is_not_leased_again(database: Database) -> None:
     assert [one.objective for one in study.take(5)] == [study.queues["drag"]]
 
 
-def test_a_lease_has_a_token_a_deadline_in_database_time_and_an_attempt(database: Database) -> None:
+def test_a_lease_has_a_token_a_deadline_in_database_time_and_an_attempt(
+    database: Database,
+) -> None:
     study = SmallStudy(database, lease_s=90)
     study.add_full(1)
     one = study.take(2)
@@ -42,7 +49,9 @@ def test_a_lease_has_a_token_a_deadline_in_database_time_and_an_attempt(database
     ] == [(each.job, 1, each.lease, study.worker, None) for each in one]
 
 
-def test_full_samples_come_before_cheap_only_ones_then_the_oldest(database: Database) -> None:
+def test_full_samples_come_before_cheap_only_ones_then_the_oldest(
+    database: Database,
+) -> None:
     study = SmallStudy(database)
     cheap = study.add_cheap_only(2)
     full = study.add_full(2)
@@ -60,14 +69,23 @@ def test_any_number_of_queues(database: Database) -> None:
     study = SmallStudy(database)
     study.add_full(2)
     wanted = [*range(10_000, 11_000), *study.queues.values()]
-    assert len(database.write(lambda connection: lease_jobs(connection, [LeaseRequest(wanted, 9)]))) == 4
+    assert (
+        len(
+            database.write(
+                lambda connection: lease_jobs(connection, [LeaseRequest(wanted, 9)])
+            )
+        )
+        == 4
+    )
     assert database.write(lambda connection: lease_jobs(connection, [])) == []
 
 
 def test_a_paused_study_hands_out_nothing(database: Database) -> None:
     study = SmallStudy(database)
     study.add_full(1)
-    database.write(lambda connection: connection.execute(update(studies).values(state="paused")))
+    database.write(
+        lambda connection: connection.execute(update(studies).values(state="paused"))
+    )
     assert study.take(5) == []
 
 
@@ -76,7 +94,9 @@ def test_a_job_that_backs_off_is_not_at_the_head(database: Database) -> None:
     first, second = study.add_full(2)
     database.write(
         lambda connection: connection.execute(
-            update(jobs).where(jobs.c.sample_id == first).values(ready_at=database_now() + 60)
+            update(jobs)
+            .where(jobs.c.sample_id == first)
+            .values(ready_at=database_now() + 60)
         )
     )
     assert [one.sample for one in study.take(5, "mass")] == [second]
@@ -100,7 +120,9 @@ def test_concurrent_asks_never_share_a_job(database: Database) -> None:
     assert len({one.job for one in taken}) == 100
 
 
-def test_a_look_sees_whether_there_is_anything_and_takes_nothing(database: Database) -> None:
+def test_a_look_sees_whether_there_is_anything_and_takes_nothing(
+    database: Database,
+) -> None:
     study = SmallStudy(database)
     study.add_full(1)
     with database.read() as connection:
@@ -112,7 +134,9 @@ def test_a_look_sees_whether_there_is_anything_and_takes_nothing(database: Datab
         assert not any_ready(connection, list(study.queues.values()))
 
 
-def test_a_head_that_somebody_is_taking_is_passed_over_not_waited_for(database: Database) -> None:
+def test_a_head_that_somebody_is_taking_is_passed_over_not_waited_for(
+    database: Database,
+) -> None:
     if database.is_sqlite:
         return  # one writer at a time
     study = SmallStudy(database)
@@ -120,7 +144,9 @@ def test_a_head_that_somebody_is_taking_is_passed_over_not_waited_for(database: 
     wanted = [study.queues["mass"]]
 
     def while_the_first_is_held(connection: Connection) -> list[int]:
-        assert [one.sample for one in lease_jobs(connection, [LeaseRequest(wanted, 1)])] == [first]
+        assert [
+            one.sample for one in lease_jobs(connection, [LeaseRequest(wanted, 1)])
+        ] == [first]
         return [one.sample for one in study.take(1, "mass")]
 
     assert database.write(while_the_first_is_held) == [second]

@@ -1,4 +1,6 @@
-"""Commands as objectives: their parameters and results, and that no process is left behind."""
+"""Commands as objectives: their parameters and results, and that no process is left
+behind.
+"""
 
 import json
 import os
@@ -14,14 +16,21 @@ import pytest
 from typer.testing import CliRunner
 
 from counterpoise.cli import app
-from counterpoise.worker.evaluators.command_evaluator import CommandEvaluator, CommandUnusable, Keep, resolve
+from counterpoise.worker.evaluators.command_evaluator import (
+    CommandEvaluator,
+    CommandUnusable,
+    Keep,
+    resolve,
+)
 from counterpoise.worker.evaluators.evaluator import Evaluation, EvaluationResult
 from tests.e2e.processes import eventually
 from tests.worker.example_job import JOB, X
 
 
 @contextmanager
-def started(tmp_path: Path, *command: str, keep: Keep = Keep.NEVER) -> Iterator[Evaluation]:
+def started(
+    tmp_path: Path, *command: str, keep: Keep = Keep.NEVER
+) -> Iterator[Evaluation]:
     evaluator = CommandEvaluator(resolve(command), tmp_path / "work", keep)
     evaluator.check()
     try:
@@ -37,7 +46,9 @@ def run(tmp_path: Path, *command: str, keep: Keep = Keep.NEVER) -> EvaluationRes
     return result
 
 
-def sh(tmp_path: Path, script: str, *arguments: str, keep: Keep = Keep.NEVER) -> EvaluationResult:
+def sh(
+    tmp_path: Path, script: str, *arguments: str, keep: Keep = Keep.NEVER
+) -> EvaluationResult:
     return run(tmp_path, "sh", "-c", script, "script", *arguments, keep=keep)
 
 
@@ -59,14 +70,18 @@ def test_variables_can_be_arguments_and_other_braces_stay(tmp_path: Path) -> Non
     assert result.value == 17.5
 
 
-@pytest.mark.parametrize("written", ["2.5", " 2.5e0\n\n", '{"drag": 2.5}', '{"drag": 2.5, "lift": 0.25}'])
+@pytest.mark.parametrize(
+    "written", ["2.5", " 2.5e0\n\n", '{"drag": 2.5}', '{"drag": 2.5, "lift": 0.25}']
+)
 def test_results_are_read_from_their_file(tmp_path: Path, written: str) -> None:
     result = sh(tmp_path, 'printf %s "$1" > "$2"; echo 7', written, "{results}")
     assert (result.value, result.failure) == (2.5, None)
     assert result.also == ({"lift": 0.25} if "lift" in written else {})
 
 
-def test_without_a_results_file_the_last_printed_line_is_the_result(tmp_path: Path) -> None:
+def test_without_a_results_file_the_last_printed_line_is_the_result(
+    tmp_path: Path,
+) -> None:
     assert sh(tmp_path, "echo 1; echo 2; echo; echo 3 >&2").value == 2.0
     assert sh(tmp_path, """echo '{"drag": 2, "lift": 3}'""").also == {"lift": 3.0}
 
@@ -76,7 +91,10 @@ def test_without_a_results_file_the_last_printed_line_is_the_result(tmp_path: Pa
     [
         ("echo 7; : {results}", "wrote no results file"),
         ("mkdir {results}", "the results file cannot be read: Is a directory"),
-        ("echo nothing > {results}", "the results file is neither a number nor JSON: 'nothing'"),
+        (
+            "echo nothing > {results}",
+            "the results file is neither a number nor JSON: 'nothing'",
+        ),
         ("echo nan > {results}", "nan"),
         ("echo '{\"lift\": 1}' > {results}", "drag"),
         ("true", "the last line of standard output is neither"),
@@ -93,7 +111,9 @@ def test_an_unusable_result_is_an_error(tmp_path: Path, script: str, text: str) 
         assert "bad" in message
 
 
-@pytest.mark.parametrize(("code", "kind"), [(65, "infeasible"), (75, "infrastructure"), (1, "error")])
+@pytest.mark.parametrize(
+    ("code", "kind"), [(65, "infeasible"), (75, "infrastructure"), (1, "error")]
+)
 def test_exit_codes_mean_kinds_of_failure(tmp_path: Path, code: int, kind: str) -> None:
     assert failure(sh(tmp_path, f"echo why >&2; exit {code}"))[0] == kind
 
@@ -104,13 +124,19 @@ def test_only_the_end_of_a_long_log_is_told(tmp_path: Path) -> None:
     assert len(message) < 5000
 
 
-def test_the_environment_is_the_workers_without_its_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_the_workers_without_its_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COUNTERPOISE_TOKEN", "secret")
     monkeypatch.setenv("LICENCE_SERVER", "here")
     sh(tmp_path, "env > ../env; echo 1")
-    found = dict(line.split("=", 1) for line in (tmp_path / "work/env").read_text().splitlines())
+    found = dict(
+        line.split("=", 1) for line in (tmp_path / "work/env").read_text().splitlines()
+    )
     assert found["LICENCE_SERVER"] == "here"
-    assert {name: value for name, value in found.items() if name.startswith("COUNTERPOISE_")} == {
+    assert {
+        name: value for name, value in found.items() if name.startswith("COUNTERPOISE_")
+    } == {
         "COUNTERPOISE_STUDY": "wing",
         "COUNTERPOISE_SAMPLE": "17",
         "COUNTERPOISE_OBJECTIVE": "drag",
@@ -130,7 +156,9 @@ def test_the_environment_is_the_workers_without_its_secrets(tmp_path: Path, monk
         (Keep.NEVER, 1, 0),
     ],
 )
-def test_folders_are_kept_as_chosen(tmp_path: Path, keep: Keep, code: int, kept: int) -> None:
+def test_folders_are_kept_as_chosen(
+    tmp_path: Path, keep: Keep, code: int, kept: int
+) -> None:
     result = sh(tmp_path, f"echo 1; echo warning >&2; exit {code}", keep=keep)
     folders = list(tmp_path.glob("work/wing-drag-17-2-*"))
     assert len(folders) == kept
@@ -149,24 +177,39 @@ def test_files_of_the_workers_folder_are_found_in_the_jobs_folder(
     monkeypatch.chdir(tmp_path)
     assert run(tmp_path, "./crash.sh").value == 4.0
     assert run(tmp_path, "sh", "crash.sh").value == 4.0
-    assert run(tmp_path, "sh", "-c", f"echo 4 # {'and so on ' * 100}").value == 4.0  # too long for the name of a file
-    assert (tmp_path / "work/pwd").read_text().startswith(str(tmp_path / "work/wing-drag-17-2-"))
+    assert (
+        run(tmp_path, "sh", "-c", f"echo 4 # {'and so on ' * 100}").value == 4.0
+    )  # too long for the name of a file
+    assert (
+        (tmp_path / "work/pwd")
+        .read_text()
+        .startswith(str(tmp_path / "work/wing-drag-17-2-"))
+    )
 
 
 def test_an_unusable_command_is_reported_before_any_job(tmp_path: Path) -> None:
-    with pytest.raises(CommandUnusable, match="there is no command 'no-such-solver'; give its path"):
+    with pytest.raises(
+        CommandUnusable, match="there is no command 'no-such-solver'; give its path"
+    ):
         CommandEvaluator(["no-such-solver"], tmp_path).check()
     (tmp_path / "crash.sh").write_text("#!/bin/sh\n")
-    with pytest.raises(CommandUnusable, match=r"crash.sh is not executable; run: chmod \+x "):
+    with pytest.raises(
+        CommandUnusable, match=r"crash.sh is not executable; run: chmod \+x "
+    ):
         CommandEvaluator([str(tmp_path / "crash.sh")], tmp_path).check()
-    with pytest.raises(CommandUnusable, match="there is no placeholder 'result'; did you mean 'results'"):
+    with pytest.raises(
+        CommandUnusable,
+        match="there is no placeholder 'result'; did you mean 'results'",
+    ):
         CommandEvaluator(["sh", "{result}"], tmp_path).check()
     (tmp_path / "file").touch()
     with pytest.raises(CommandUnusable, match=r"cannot write into .*file: "):
         CommandEvaluator(["sh"], tmp_path / "file").check()
 
 
-def test_a_full_disk_is_an_infrastructure_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_an_infrastructure_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -176,7 +219,9 @@ def test_a_full_disk_is_an_infrastructure_failure(tmp_path: Path, monkeypatch: p
     assert list((tmp_path / "work").iterdir()) == []
 
 
-def test_a_command_that_cannot_be_started_is_an_infrastructure_failure(tmp_path: Path) -> None:
+def test_a_command_that_cannot_be_started_is_an_infrastructure_failure(
+    tmp_path: Path,
+) -> None:
     kind, message = failure(sh(tmp_path, "echo {x.spam}"))
     assert kind == "infrastructure"
     assert "no variable 'spam' in study 'wing', only span, ribs" in message
@@ -193,14 +238,25 @@ def family_of(tmp_path: Path, names: set[str]) -> dict[str, psutil.Process]:
     """The processes whose ids a script has written into files."""
 
     def look() -> dict[str, psutil.Process] | None:
-        files = {file.name: file.read_text() for file in (tmp_path / "work").glob("*.pid")}
-        complete = {name.removesuffix(".pid"): text for name, text in files.items() if text.endswith("\n")}
-        return {name: psutil.Process(int(text)) for name, text in complete.items()} if names <= set(complete) else None
+        files = {
+            file.name: file.read_text() for file in (tmp_path / "work").glob("*.pid")
+        }
+        complete = {
+            name.removesuffix(".pid"): text
+            for name, text in files.items()
+            if text.endswith("\n")
+        }
+        return (
+            {name: psutil.Process(int(text)) for name, text in complete.items()}
+            if names <= set(complete)
+            else None
+        )
 
     return eventually(look, "the command's processes")
 
 
-# A child in the group, a daemon in a session of its own, and the command itself, which ignores SIGTERM.
+# A child in the group, a daemon in a session of its own, and the command itself, which
+# ignores SIGTERM.
 IGNORES_SIGTERM = """
 sh -c 'echo $$ > ../child.pid; exec sleep 1000' &
 setsid sh -c 'sleep 1000 & echo $! > ../daemon.pid'
@@ -212,10 +268,15 @@ FAMILY = {"main", "child", "daemon"}
 
 
 def gone(family: dict[str, psutil.Process]) -> bool:
-    return not any(process.is_running() and process.status() != "zombie" for process in family.values())
+    return not any(
+        process.is_running() and process.status() != "zombie"
+        for process in family.values()
+    )
 
 
-def test_cancelling_ends_everything_that_the_command_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelling_ends_everything_that_the_command_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("counterpoise.worker.evaluators.command_evaluator.GRACE_S", 0.2)
     with started(tmp_path, "sh", "-c", IGNORES_SIGTERM) as evaluation:
         family = family_of(tmp_path, FAMILY)
@@ -231,10 +292,15 @@ def test_cancelling_ends_everything_that_the_command_started(tmp_path: Path, mon
     assert evaluation.wait(0.0) is result
 
 
-def test_a_command_may_end_by_itself_after_sigterm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("counterpoise.worker.evaluators.command_evaluator.GRACE_S", 10_000.0)
+def test_a_command_may_end_by_itself_after_sigterm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "counterpoise.worker.evaluators.command_evaluator.GRACE_S", 10_000.0
+    )
     script = (
-        "sleep 1000 & trap 'echo tidied >&2; exit 0' TERM; echo 1 > {results}; echo $$ > ../main.pid; wait; sleep 1000"
+        "sleep 1000 & trap 'echo tidied >&2; exit 0' TERM; "
+        "echo 1 > {results}; echo $$ > ../main.pid; wait; sleep 1000"
     )
     with started(tmp_path, "sh", "-c", script) as evaluation:
         family_of(tmp_path, {"main"})
@@ -246,8 +312,12 @@ def test_a_command_may_end_by_itself_after_sigterm(tmp_path: Path, monkeypatch: 
     assert "tidied" in message
 
 
-def test_close_ends_a_command_that_ignores_sigterm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("counterpoise.worker.evaluators.command_evaluator.GRACE_S", 10_000.0)
+def test_close_ends_a_command_that_ignores_sigterm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "counterpoise.worker.evaluators.command_evaluator.GRACE_S", 10_000.0
+    )
     with started(tmp_path, "sh", "-c", IGNORES_SIGTERM) as evaluation:
         family = family_of(tmp_path, FAMILY)
         evaluation.cancel("gently first")
@@ -273,15 +343,21 @@ time.sleep(1000)
 
 
 @pytest.mark.parametrize("victim", ["worker", "supervisor"])
-def test_a_command_does_not_outlive_a_worker_or_supervisor_that_is_killed(tmp_path: Path, victim: str) -> None:
+def test_a_command_does_not_outlive_a_worker_or_supervisor_that_is_killed(
+    tmp_path: Path, victim: str
+) -> None:
     root = Path(__file__).parents[2]
-    with subprocess.Popen([sys.executable, "-c", WORKER, tmp_path / "work", IGNORES_SIGTERM], cwd=root) as worker:
+    with subprocess.Popen(
+        [sys.executable, "-c", WORKER, tmp_path / "work", IGNORES_SIGTERM], cwd=root
+    ) as worker:
         try:
             family = family_of(tmp_path, FAMILY)
             supervisor = family["main"].parent()
             assert supervisor is not None
             assert supervisor.ppid() == worker.pid
-            os.kill(worker.pid if victim == "worker" else supervisor.pid, signal.SIGKILL)
+            os.kill(
+                worker.pid if victim == "worker" else supervisor.pid, signal.SIGKILL
+            )
             ended = family if victim == "worker" else {"main": family["main"]}
             eventually(lambda: gone(ended), "the end of the command")
             with suppress(ProcessLookupError):
@@ -292,13 +368,18 @@ def test_a_command_does_not_outlive_a_worker_or_supervisor_that_is_killed(tmp_pa
             worker.kill()
 
 
-def test_a_signal_to_all_processes_is_handled_by_the_worker_alone(tmp_path: Path) -> None:
+def test_a_signal_to_all_processes_is_handled_by_the_worker_alone(
+    tmp_path: Path,
+) -> None:
     script = "trap '' TERM; echo $$ > ../main.pid; while ! test -e ../go; do sleep 0.01; done; echo 6"
     with started(tmp_path, "sh", "-c", script) as evaluation:
         main = family_of(tmp_path, {"main"})["main"]
         supervisor = main.parent()
         assert supervisor is not None
-        assert os.getsid(0) not in (os.getsid(supervisor.pid), os.getsid(main.pid))  # Ctrl-C reaches only the worker
+        assert os.getsid(0) not in (
+            os.getsid(supervisor.pid),
+            os.getsid(main.pid),
+        )  # Ctrl-C reaches only the worker
         supervisor.terminate()
         main.terminate()
         (tmp_path / "work/go").touch()
@@ -311,12 +392,30 @@ def test_a_signal_to_all_processes_is_handled_by_the_worker_alone(tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--objective", "crash"], "write crash=package.module:function, or a command after --"),
-        (["--objective", "mass=a:b", "--", "sh"], "no objective is left for the command 'sh'"),
-        (["--objective", "crash", "--objective", "crash", "--", "sh"], "an objective is named twice"),
-        (["--objective", "crash=", "--", "sh"], "is neither NAME=package.module:function nor NAME"),
-        (["--objective", "crash", "--", "no-such-solver"], "there is no command 'no-such-solver'"),
-        (["--objective", "crash", "--executor", "host:8786", "--", "sh"], "is not dask://HOST:PORT"),
+        (
+            ["--objective", "crash"],
+            "write crash=package.module:function, or a command after --",
+        ),
+        (
+            ["--objective", "mass=a:b", "--", "sh"],
+            "no objective is left for the command 'sh'",
+        ),
+        (
+            ["--objective", "crash", "--objective", "crash", "--", "sh"],
+            "an objective is named twice",
+        ),
+        (
+            ["--objective", "crash=", "--", "sh"],
+            "is neither NAME=package.module:function nor NAME",
+        ),
+        (
+            ["--objective", "crash", "--", "no-such-solver"],
+            "there is no command 'no-such-solver'",
+        ),
+        (
+            ["--objective", "crash", "--executor", "host:8786", "--", "sh"],
+            "is not dask://HOST:PORT",
+        ),
     ],
 )
 def test_wrong_usage_is_reported_at_once(
@@ -328,9 +427,20 @@ def test_wrong_usage_is_reported_at_once(
     assert message in result.stderr
 
 
-def test_without_dask_the_message_has_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("counterpoise.commands.output.importlib.util.find_spec", lambda _: None)
-    options = ["--study", "car", "--objective", "crash", "--executor", "dask://host:8786"]
+def test_without_dask_the_message_has_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "counterpoise.commands.output.importlib.util.find_spec", lambda _: None
+    )
+    options = [
+        "--study",
+        "car",
+        "--objective",
+        "crash",
+        "--executor",
+        "dask://host:8786",
+    ]
     result = CliRunner().invoke(app, ["worker", *options, "--", "sh"])
     assert result.exit_code == 1
     assert "pip install 'counterpoise[dask]'" in result.stderr

@@ -19,7 +19,11 @@ from counterpoise.wire.codes import FailureKind
 from counterpoise.worker.evaluators.command_evaluator import CommandEvaluator, Keep
 from counterpoise.worker.evaluators.dask_executor import DaskExecutor, is_wanted
 from counterpoise.worker.evaluators.evaluator import Evaluation, EvaluationResult
-from counterpoise.worker.evaluators.executor_evaluator import ClusterUnusable, ExecutorEvaluator, MakeEvaluator
+from counterpoise.worker.evaluators.executor_evaluator import (
+    ClusterUnusable,
+    ExecutorEvaluator,
+    MakeEvaluator,
+)
 from counterpoise.worker.evaluators.function_evaluator import FunctionEvaluator
 from counterpoise.worker.evaluators.function_reference import FunctionReference
 from tests.e2e.processes import eventually, running
@@ -45,7 +49,9 @@ def address(dask_cluster: LocalCluster) -> str:
 
 
 @contextmanager
-def evaluating(scheduler: str, make_evaluator: MakeEvaluator) -> Iterator[ExecutorEvaluator]:
+def evaluating(
+    scheduler: str, make_evaluator: MakeEvaluator
+) -> Iterator[ExecutorEvaluator]:
     evaluator = ExecutorEvaluator(DaskExecutor(scheduler), make_evaluator, is_wanted)
     try:
         yield evaluator
@@ -74,9 +80,15 @@ def sleeper(tmp_path: Path) -> psutil.Process:
 def test_values_and_failures_are_returned_from_the_cluster(tmp_path: Path) -> None:
     with (
         cluster() as local,
-        evaluating(address(local), script(tmp_path, "echo {x.span}; exit $((COUNTERPOISE_SAMPLE - 17))")) as evaluator,
+        evaluating(
+            address(local),
+            script(tmp_path, "echo {x.span}; exit $((COUNTERPOISE_SAMPLE - 17))"),
+        ) as evaluator,
     ):
-        evaluations = [evaluator.start(slot, JOB.model_copy(update={"sample": 17 + slot})) for slot in range(3)]
+        evaluations = [
+            evaluator.start(slot, JOB.model_copy(update={"sample": 17 + slot}))
+            for slot in range(3)
+        ]
         good, *bad = [result_of(evaluation) for evaluation in evaluations]
         assert (good.value, good.failure) == (2.5, None)
         assert good.duration_s > 0.0
@@ -107,33 +119,59 @@ def drag(x):
 
 def test_functions_run_on_the_cluster(tmp_path: Path) -> None:
     (tmp_path / "far_away.py").write_text(FUNCTIONS)
-    make_evaluator = partial(FunctionEvaluator, {"drag": FunctionReference("far_away", "drag")}, folder=tmp_path)
-    with cluster(threads=3) as local, evaluating(address(local), make_evaluator) as evaluator:
+    make_evaluator = partial(
+        FunctionEvaluator,
+        {"drag": FunctionReference("far_away", "drag")},
+        folder=tmp_path,
+    )
+    with (
+        cluster(threads=3) as local,
+        evaluating(address(local), make_evaluator) as evaluator,
+    ):
         evaluator.check()
         evaluations = [
-            evaluator.start(slot, JOB.model_copy(update={"x": {"span": 2.0, "ribs": 7 + slot}})) for slot in range(3)
+            evaluator.start(
+                slot, JOB.model_copy(update={"x": {"span": 2.0, "ribs": 7 + slot}})
+            )
+            for slot in range(3)
         ]
         good, infeasible, crash = [result_of(evaluation) for evaluation in evaluations]
     assert (good.value, good.also) == (14.0, {"lift": 0.5})
     assert infeasible.failure is not None
     assert infeasible.failure.kind is FailureKind.INFEASIBLE
     assert crash.failure is not None
-    assert (crash.failure.kind, "exit code 3" in crash.failure.message) == ("error", True)
+    assert (crash.failure.kind, "exit code 3" in crash.failure.message) == (
+        "error",
+        True,
+    )
 
 
-def test_a_function_that_the_cluster_cannot_load_is_reported_before_any_job(tmp_path: Path) -> None:
+def test_a_function_that_the_cluster_cannot_load_is_reported_before_any_job(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "far_away.py").write_text(FUNCTIONS)
-    missing = partial(FunctionEvaluator, {"drag": FunctionReference("far_away", "drug")}, folder=tmp_path)
+    missing = partial(
+        FunctionEvaluator,
+        {"drag": FunctionReference("far_away", "drug")},
+        folder=tmp_path,
+    )
     with (
         cluster() as local,
         evaluating(address(local), missing) as evaluator,
-        pytest.raises(ClusterUnusable, match=r"(?s)the cluster cannot evaluate this: .*'drug'"),
+        pytest.raises(
+            ClusterUnusable, match=r"(?s)the cluster cannot evaluate this: .*'drug'"
+        ),
     ):
         evaluator.check()
 
 
 def test_cancel_ends_the_simulation_on_the_cluster(tmp_path: Path) -> None:
-    with cluster() as local, evaluating(address(local), script(tmp_path, SLEEPER.format(tmp_path))) as evaluator:
+    with (
+        cluster() as local,
+        evaluating(
+            address(local), script(tmp_path, SLEEPER.format(tmp_path))
+        ) as evaluator,
+    ):
         evaluation = evaluator.start(0, JOB)
         process = sleeper(tmp_path)
         assert evaluation.wait(0.0) is None
@@ -147,19 +185,29 @@ def test_cancel_ends_the_simulation_on_the_cluster(tmp_path: Path) -> None:
 
 def test_close_ends_the_simulations_on_the_cluster(tmp_path: Path) -> None:
     with cluster() as local:
-        with evaluating(address(local), script(tmp_path, SLEEPER.format(tmp_path))) as evaluator:
+        with evaluating(
+            address(local), script(tmp_path, SLEEPER.format(tmp_path))
+        ) as evaluator:
             evaluator.start(0, JOB)
             process = sleeper(tmp_path)
         eventually(lambda: not process.is_running(), "the end of the simulation")
 
 
 def test_a_lost_dask_worker_is_an_infrastructure_failure(tmp_path: Path) -> None:
-    dask_worker = (sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--no-dashboard")
+    dask_worker = (
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_worker",
+        "--no-nanny",
+        "--no-dashboard",
+    )
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         cluster(threads=0) as local,
         running(*dask_worker, local.scheduler_address) as (process, _),
-        evaluating(address(local), script(tmp_path, SLEEPER.format(tmp_path))) as evaluator,
+        evaluating(
+            address(local), script(tmp_path, SLEEPER.format(tmp_path))
+        ) as evaluator,
     ):
         evaluation = evaluator.start(0, JOB)
         simulation = sleeper(tmp_path)
@@ -171,9 +219,14 @@ def test_a_lost_dask_worker_is_an_infrastructure_failure(tmp_path: Path) -> None
         eventually(lambda: not simulation.is_running(), "the end of the simulation")
 
 
-def test_jobs_wait_for_a_scheduler_that_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_wait_for_a_scheduler_that_is_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("counterpoise.worker.evaluators.dask_executor.CONNECT_S", 1.0)
-    make_evaluator = script(tmp_path, f"test $COUNTERPOISE_SAMPLE = 18 && echo 5 && exit; {SLEEPER.format(tmp_path)}")
+    make_evaluator = script(
+        tmp_path,
+        f"test $COUNTERPOISE_SAMPLE = 18 && echo 5 && exit; {SLEEPER.format(tmp_path)}",
+    )
     with ExitStack() as stack:
         with cluster() as local:
             evaluator = stack.enter_context(evaluating(address(local), make_evaluator))
@@ -185,7 +238,10 @@ def test_jobs_wait_for_a_scheduler_that_is_unavailable(tmp_path: Path, monkeypat
         assert failure.kind is FailureKind.INFRASTRUCTURE
         assert "the Dask scheduler was restarted" in failure.message
         eventually(lambda: not process.is_running(), "the end of the simulation")
-        waiting = [evaluator.start(slot, JOB.model_copy(update={"sample": 18})) for slot in (0, 1)]
+        waiting = [
+            evaluator.start(slot, JOB.model_copy(update={"sample": 18}))
+            for slot in (0, 1)
+        ]
         assert [evaluation.wait(1.5) for evaluation in waiting] == [None, None]
         waiting[1].cancel("no longer needed")
         assert result_of(waiting[1]).failure is not None
@@ -196,15 +252,24 @@ def test_jobs_wait_for_a_scheduler_that_is_unavailable(tmp_path: Path, monkeypat
 
 def test_without_a_scheduler_the_start_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("counterpoise.worker.evaluators.dask_executor.CONNECT_S", 0.2)
-    with pytest.raises(ClusterUnusable, match=re.escape("cannot connect to a Dask scheduler at tcp://127.0.0.1:1: ")):
+    with pytest.raises(
+        ClusterUnusable,
+        match=re.escape("cannot connect to a Dask scheduler at tcp://127.0.0.1:1: "),
+    ):
         DaskExecutor("dask://127.0.0.1:1")
 
 
 def test_any_executor_can_be_used(tmp_path: Path) -> None:
-    evaluator = ExecutorEvaluator(ThreadPoolExecutor(1), script(tmp_path, "echo 4"), always)
+    evaluator = ExecutorEvaluator(
+        ThreadPoolExecutor(1), script(tmp_path, "echo 4"), always
+    )
     assert result_of(evaluator.start(0, JOB)).value == 4.0
     evaluator.close()
-    broken = ExecutorEvaluator(ThreadPoolExecutor(1), partial(os.stat, "/no/such/file"), always)  # type: ignore[arg-type]
+    broken = ExecutorEvaluator(
+        ThreadPoolExecutor(1),
+        partial(os.stat, "/no/such/file"),  # type: ignore[arg-type]
+        always,
+    )
     failure = result_of(broken.start(0, JOB)).failure
     broken.close()
     assert failure is not None

@@ -1,4 +1,6 @@
-"""Python functions in evaluation processes: what they return and raise, crashes, hangs, cancels."""
+"""Python functions in evaluation processes: what they return and raise, crashes, hangs,
+cancels.
+"""
 
 import math
 import subprocess
@@ -13,14 +15,30 @@ import pytest
 
 from counterpoise.wire.codes import FailureKind
 from counterpoise.wire.work import Job
-from counterpoise.worker.evaluators.evaluator import MESSAGE_TAIL, EvaluationResult, result_of
+from counterpoise.worker.evaluators.evaluator import (
+    MESSAGE_TAIL,
+    EvaluationResult,
+    result_of,
+)
 from counterpoise.worker.evaluators.function_evaluator import FunctionEvaluator
-from counterpoise.worker.evaluators.function_reference import FunctionReference, FunctionUnusable
+from counterpoise.worker.evaluators.function_reference import (
+    FunctionReference,
+    FunctionUnusable,
+)
 from tests.e2e.processes import PATIENCE_S, children, eventually
 from tests.worker.example_job import JOB
 
 KINDS = ["infeasible", "infrastructure", "raises", "leaves", "segfault", "exits"]
-NAMES = ["quick", "several", "knows_its_job", "hangs", "talks", "process", "forks", *KINDS]
+NAMES = [
+    "quick",
+    "several",
+    "knows_its_job",
+    "hangs",
+    "talks",
+    "process",
+    "forks",
+    *KINDS,
+]
 
 
 def job(objective: str) -> Job:
@@ -29,7 +47,9 @@ def job(objective: str) -> Job:
 
 @pytest.fixture(scope="module")
 def evaluator() -> Iterator[FunctionEvaluator]:
-    functions = {name: FunctionReference("tests.worker.simulations", name) for name in NAMES}
+    functions = {
+        name: FunctionReference("tests.worker.simulations", name) for name in NAMES
+    }
     functions["drag"] = functions["several"]
     evaluator = FunctionEvaluator(functions)
     evaluator.check()
@@ -62,10 +82,25 @@ def test_a_function_with_a_job_parameter(evaluator: FunctionEvaluator) -> None:
     ("name", "kind", "messages"),
     [
         ("infeasible", "infeasible", ["counterpoise.Infeasible: span 2.5 folds"]),
-        ("infrastructure", "infrastructure", ["counterpoise.Infrastructure: no licence"]),
-        ("raises", "error", ["ZeroDivisionError: nothing to divide", "--- printed ---\nbefore the trouble\n"]),
+        (
+            "infrastructure",
+            "infrastructure",
+            ["counterpoise.Infrastructure: no licence"],
+        ),
+        (
+            "raises",
+            "error",
+            [
+                "ZeroDivisionError: nothing to divide",
+                "--- printed ---\nbefore the trouble\n",
+            ],
+        ),
         ("leaves", "error", ["SystemExit: enough"]),
-        ("segfault", "error", ["was ended by signal SIGSEGV", "before the crash\n", "in segfault\n"]),
+        (
+            "segfault",
+            "error",
+            ["was ended by signal SIGSEGV", "before the crash\n", "in segfault\n"],
+        ),
         ("exits", "error", ["ended with exit code 3"]),
     ],
 )
@@ -78,10 +113,14 @@ def test_a_failure_has_its_kind_and_the_end_of_the_output(
     assert result.failure.kind == kind
     for text in messages:
         assert text in result.failure.message
-    assert run(evaluator, "quick").value == 6.25  # in another process, if this one has ended
+    assert (
+        run(evaluator, "quick").value == 6.25
+    )  # in another process, if this one has ended
 
 
-def test_only_the_end_of_long_output_is_kept_and_none_of_another_job(evaluator: FunctionEvaluator) -> None:
+def test_only_the_end_of_long_output_is_kept_and_none_of_another_job(
+    evaluator: FunctionEvaluator,
+) -> None:
     run(evaluator, "quick")
     message = run(evaluator, "talks").failure.message  # type: ignore[union-attr]
     assert message.endswith("line 99999\n")
@@ -94,7 +133,9 @@ def test_one_process_evaluates_job_after_job(evaluator: FunctionEvaluator) -> No
 
 
 def test_a_function_that_forks_has_one_result(evaluator: FunctionEvaluator) -> None:
-    assert [run(evaluator, name).value for name in ("forks", "quick", "forks", "quick")] == [7.0, 6.25, 7.0, 6.25]
+    assert [
+        run(evaluator, name).value for name in ("forks", "quick", "forks", "quick")
+    ] == [7.0, 6.25, 7.0, 6.25]
 
 
 def test_slots_do_not_wait_for_each_other(evaluator: FunctionEvaluator) -> None:
@@ -110,13 +151,22 @@ def test_cancel_ends_a_wait_and_everything_that_was_started(
 ) -> None:
     monkeypatch.setenv("PIDS", str(tmp_path / "pids"))
     evaluation = evaluator.start(2, job("hangs"))
-    eventually(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text(), "the simulation")
-    family = [psutil.Process(int(pid)) for pid in (tmp_path / "pids").read_text().split()]
-    threading.Timer(0.1, evaluation.cancel, ["cancelled: the study was stopped"]).start()
+    eventually(
+        lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text(),
+        "the simulation",
+    )
+    family = [
+        psutil.Process(int(pid)) for pid in (tmp_path / "pids").read_text().split()
+    ]
+    threading.Timer(
+        0.1, evaluation.cancel, ["cancelled: the study was stopped"]
+    ).start()
     result = evaluation.wait(PATIENCE_S)
     assert result is not None
     assert result.failure is not None
-    assert result.failure.message.startswith("cancelled: the study was stopped\n--- printed ---\nhanging")
+    assert result.failure.message.startswith(
+        "cancelled: the study was stopped\n--- printed ---\nhanging"
+    )
     assert psutil.wait_procs(family, PATIENCE_S)[1] == []
 
 
@@ -130,11 +180,19 @@ def test_a_late_cancel_does_not_end_the_next_job(evaluator: FunctionEvaluator) -
     assert second.wait(PATIENCE_S) is not None
 
 
-def test_a_process_that_was_killed_while_idle_is_replaced(evaluator: FunctionEvaluator) -> None:
+def test_a_process_that_was_killed_while_idle_is_replaced(
+    evaluator: FunctionEvaluator,
+) -> None:
     pid = run(evaluator, "process").value
     assert pid is not None
     psutil.Process(int(pid)).kill()
-    eventually(lambda: not psutil.pid_exists(int(pid)) or psutil.Process(int(pid)).status() == "zombie", "its end")
+    eventually(
+        lambda: (
+            not psutil.pid_exists(int(pid))
+            or psutil.Process(int(pid)).status() == "zombie"
+        ),
+        "its end",
+    )
     result = run(evaluator, "process")
     assert result.value not in (None, pid)
 
@@ -150,12 +208,19 @@ evaluator.start(0, JOB).wait(None)
 """
 
 
-def test_a_killed_worker_leaves_no_process_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_worker_leaves_no_process_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PIDS", str(tmp_path / "pids"))
     with subprocess.Popen([sys.executable, "-c", KILLED]) as process:
-        eventually(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text(), "the simulation")
+        eventually(
+            lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text(),
+            "the simulation",
+        )
         family = children(process.pid)
-        assert len(family) == 3  # the guardian, the simulation, and a process that it has started
+        assert (
+            len(family) == 3
+        )  # the guardian, the simulation, and a process that it has started
         process.kill()
     assert psutil.wait_procs(family, PATIENCE_S)[1] == []
 
@@ -171,7 +236,9 @@ def test_a_killed_worker_leaves_no_process_behind(tmp_path: Path, monkeypatch: p
         ("tests.worker.simulations:ctypes", "is a module, not a function"),
     ],
 )
-def test_a_function_that_cannot_be_loaded_is_reported_before_any_job(reference: str, message: str) -> None:
+def test_a_function_that_cannot_be_loaded_is_reported_before_any_job(
+    reference: str, message: str
+) -> None:
     evaluator = FunctionEvaluator({"mass": FunctionReference.parse(reference)})
     try:
         with pytest.raises(FunctionUnusable) as caught:

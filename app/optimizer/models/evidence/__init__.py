@@ -1,1 +1,3 @@
-"""Gaussian processes whose structure is chosen by evidence: kernels, fit, posterior, leave-one-out, data rules."""
+"""Gaussian processes whose structure is chosen by evidence: kernels, fit, posterior,
+leave-one-out, data rules.
+"""

@@ -1,7 +1,7 @@
 """The fit of one structure to one data set.
 
-Hyperparameters come from at most `MOST_TUNED` random rows by L-BFGS-B on the penalised likelihood, the posterior from
-all rows.
+Hyperparameters come from at most `MOST_TUNED` random rows by L-BFGS-B on the penalised
+likelihood, the posterior from all rows.
 """
 
 import contextlib
@@ -19,7 +19,10 @@ from app.optimizer.models.evidence.hyperparameters import (
     number_of_groups,
     own_groups,
 )
-from app.optimizer.models.evidence.penalised_likelihood import Evaluation, PenalisedLikelihood
+from app.optimizer.models.evidence.penalised_likelihood import (
+    Evaluation,
+    PenalisedLikelihood,
+)
 from app.optimizer.models.evidence.posterior import Posterior, condition, standardise
 
 COLD_EVALUATIONS = 40
@@ -56,18 +59,23 @@ def fit(
 ) -> Posterior:
     """The model of the values y at rows X of the unit cube.
 
-    `start`: the same structure's hyperparameters of an earlier step; the fit goes on from there. `groups` (d,): the
-    number of each coordinate's group; coordinates of a group share their hyperparameters. `eta`: fixes the nugget.
+    `start`: the same structure's hyperparameters of an earlier step; the fit goes on
+    from there. `groups` (d,): the number of each coordinate's group; coordinates of a
+    group share their hyperparameters. `eta`: fixes the nugget.
     """
     groups = own_groups(X.shape[1]) if groups is None else groups
     prior = make_prior(structure, number_of_groups(groups), eta)
     p = prior.start if start is None else _clip(start, structure, prior)
     t, _, _ = standardise(y)
     if not t.any():  # no variation, no evidence
-        return condition(Hyperparameters(structure, tuple(p.tolist())), prior, X, y, groups)
+        return condition(
+            Hyperparameters(structure, tuple(p.tolist())), prior, X, y, groups
+        )
     rows = _tuned_rows(len(y), rng)
     likelihood = PenalisedLikelihood(structure, X[rows], t[rows], prior, groups)
-    found = minimise(likelihood, p, cold_evaluations if start is None else warm_evaluations)
+    found = minimise(
+        likelihood, p, cold_evaluations if start is None else warm_evaluations
+    )
     hyperparameters = Hyperparameters(structure, tuple(found.p.tolist()))
     posterior = condition(hyperparameters, prior, X, y, groups)
     if eta is None and len(rows) < len(y):
@@ -78,8 +86,8 @@ def fit(
 def minimise(likelihood: PenalisedLikelihood, p: Floats, most: int) -> Fit:
     """The best point that L-BFGS-B sees in at most so many evaluations, from p on.
 
-    The objective is divided by the largest component of its first gradient: the first step is as long as the gradient,
-    and would lead from a steep start to the bounds.
+    The objective is divided by the largest component of its first gradient: the first
+    step is as long as the gradient, and would lead from a steep start to the bounds.
     """
     prior = likelihood.prior
     value, gradient = likelihood(p)
@@ -106,8 +114,12 @@ def minimise(likelihood: PenalisedLikelihood, p: Floats, most: int) -> Fit:
     return Fit(best.p, best.value, count)
 
 
-def _guard(posterior: Posterior, part: PenalisedLikelihood, prior: Prior, groups: Ints) -> Posterior:
-    """If the rows that were left out contradict the fit, the eta that is best for all rows."""
+def _guard(
+    posterior: Posterior, part: PenalisedLikelihood, prior: Prior, groups: Ints
+) -> Posterior:
+    """If the rows that were left out contradict the fit, the eta that is best for all
+    rows.
+    """
     t, _, y_scale = standardise(posterior.y)
     sigma2 = part.at(posterior.at).sigma2
     if posterior.sigma2 / y_scale**2 <= GUARD * sigma2:
@@ -116,13 +128,17 @@ def _guard(posterior: Posterior, part: PenalisedLikelihood, prior: Prior, groups
     likelihood = PenalisedLikelihood(fitted.structure, posterior.X, t, prior, groups)
     candidates = [fitted, *(fitted.with_eta(eta) for eta in GUARD_ETAS)]
     values = [likelihood.value(np.array(candidate.values)) for candidate in candidates]
-    return condition(candidates[int(np.argmin(values))], prior, posterior.X, posterior.y, groups)
+    return condition(
+        candidates[int(np.argmin(values))], prior, posterior.X, posterior.y, groups
+    )
 
 
 def _clip(start: Hyperparameters, structure: Structure, prior: Prior) -> Floats:
     values = np.array(start.values)
     if start.structure is not structure or values.shape != prior.mean.shape:
-        raise ValueError(f"the start is one of {start.structure.value!r} with {len(values)} hyperparameters")
+        raise ValueError(
+            f"the start is one of {start.structure.value!r} with {len(values)} hyperparameters"
+        )
     clipped: Floats = np.clip(values, prior.low, prior.high)
     return clipped
 

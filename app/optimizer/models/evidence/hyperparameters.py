@@ -34,7 +34,10 @@ class Structure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Hyperparameters:
-    """A point p of a structure, as a step records it. JSON keeps every bit of a float."""
+    """A point p of a structure, as a step records it.
+
+    JSON keeps every bit of a float.
+    """
 
     structure: Structure
     values: tuple[float, ...]
@@ -57,7 +60,9 @@ class Hyperparameters:
 
 @dataclass(frozen=True, slots=True)
 class Normal:
-    """A normal prior on one kind of hyperparameter, its bounds and where a cold fit starts, all on the log scale."""
+    """A normal prior on one kind of hyperparameter, its bounds and where a cold fit
+    starts, all on the log scale.
+    """
 
     mean: float
     sd: float
@@ -69,11 +74,13 @@ class Normal:
 LENGTH_BOUNDS = (float(np.log(0.01)), float(np.log(200.0)))
 WEIGHT_BOUNDS = (-9.0, 7.0)
 WARP = Normal(0.0, 1.2, -3.0, 3.0, 0.0)
-# Starts at 1e-3, not at the mean of its prior: from 1e-6 noisy values end in short length-scales without noise.
+# Starts at 1e-3, not at the mean of its prior: from 1e-6 noisy values end in short
+# length-scales without noise.
 ETA = Normal(-6.0 * LN10, LN10, -8.0 * LN10, float(np.log(0.3)), -3.0 * LN10)
 
 LENGTH = {
-    # Short length-scales as a start: from long ones the fit often ends in a smooth trend with noise.
+    # Short length-scales as a start: from long ones the fit often ends in a smooth
+    # trend with noise.
     Structure.MATERN: Normal(-0.5, 2.5, *LENGTH_BOUNDS, start=-2.5),
     Structure.GAUSSIAN: Normal(-0.5, 2.5, *LENGTH_BOUNDS, start=-3.0),
     Structure.WARPED_MATERN: Normal(0.5, 1.5, *LENGTH_BOUNDS, start=0.5),
@@ -87,7 +94,9 @@ WEIGHT = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prior:
-    """Independent normal densities over all of p, with bounds and a cold start; each array has the shape of p."""
+    """Independent normal densities over all of p, with bounds and a cold start; each
+    array has the shape of p.
+    """
 
     mean: Floats
     sd: Floats
@@ -102,7 +111,9 @@ class Prior:
 
 
 def make_prior(structure: Structure, groups: int, eta: float | None = None) -> Prior:
-    """The prior of a structure; with `eta` given, the nugget is fixed there and has no density."""
+    """The prior of a structure; with `eta` given, the nugget is fixed there and has no
+    density.
+    """
     kinds = [LENGTH[structure], WEIGHT[structure]]
     if structure.warped:
         kinds += [WARP, WARP]
@@ -112,7 +123,9 @@ def make_prior(structure: Structure, groups: int, eta: float | None = None) -> P
     else:
         at = float(np.log(eta))
         parts.append(Normal(at, 1.0, at, at, at))
-    table = np.array([(part.mean, part.sd, part.low, part.high, part.start) for part in parts])
+    table = np.array(
+        [(part.mean, part.sd, part.low, part.high, part.start) for part in parts]
+    )
     return Prior(*table.T)
 
 
@@ -132,7 +145,9 @@ def per_coordinate(structure: Structure, p: Floats, groups: Ints) -> Coordinates
     count = number_of_groups(groups)
     expected = (4 if structure.warped else 2) * count + 1
     if p.shape != (expected,):
-        raise ValueError(f"structure {structure.value!r} needs {expected} hyperparameters here, not {p.size}")
+        raise ValueError(
+            f"structure {structure.value!r} needs {expected} hyperparameters here, not {p.size}"
+        )
     kinds = np.exp(p[:-1].reshape(-1, count))[:, groups]  # (2 or 4, d)
     if not structure.warped:
         kinds = np.vstack([kinds, np.ones_like(kinds)])

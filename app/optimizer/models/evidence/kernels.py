@@ -1,4 +1,5 @@
-"""The kernel K(x, x') = prod_k (1 + b_k e_k) / (1 + b_k): constant, additive and interaction parts in one product.
+"""The kernel K(x, x') = prod_k (1 + b_k e_k) / (1 + b_k): constant, additive and
+interaction parts in one product.
 
 Notation:
     e       correlation along one coordinate, a function of the scaled distance r >= 0
@@ -18,7 +19,8 @@ from app.optimizer.models.evidence.warping import warp
 
 ROOT5 = float(np.sqrt(5.0))
 LOWEST_EXPONENT = -100.0  # far below it come denormal numbers, which are slow
-BLOCK = 16_384  # elements of a temporary array in `cross_kernel`: it stays in the processor's cache
+# elements of a temporary array in `cross_kernel`: it stays in the processor's cache
+BLOCK = 16_384
 
 
 def scale(structure: Structure, at: Coordinates) -> Floats:
@@ -33,7 +35,9 @@ def scaled_coordinates(structure: Structure, at: Coordinates, X: Floats) -> Floa
     return np.ascontiguousarray((X * scale(structure, at)).T)
 
 
-def write_decay(z: Floats, rows: Ints, columns: Ints, spare: Floats, decay: Floats) -> Floats:
+def write_decay(
+    z: Floats, rows: Ints, columns: Ints, spare: Floats, decay: Floats
+) -> Floats:
     """exp(-|z_i - z_j|) of every pair of coordinates."""
     np.take(np.exp(-z), rows, out=decay, mode="clip")
     np.take(np.exp(z), columns, out=spare, mode="clip")
@@ -54,7 +58,9 @@ def write_matern(r: Floats, decay: Floats, e: Floats, slope: Floats | None) -> N
 
 
 def write_gaussian(squares: Floats, factor: float, e: Floats) -> None:
-    """exp(-r^2 / 2) where r^2 / 2 = squares * factor, with squares of distances in the unit cube."""
+    """exp(-r^2 / 2) where r^2 / 2 = squares * factor, with squares of distances in the
+    unit cube.
+    """
     np.multiply(squares, -factor, out=e)
     if -factor < LOWEST_EXPONENT:  # then some exponents can be below it
         np.maximum(e, LOWEST_EXPONENT, out=e)
@@ -62,17 +68,23 @@ def write_gaussian(squares: Floats, factor: float, e: Floats) -> None:
 
 
 def cross_kernel(structure: Structure, at: Coordinates, Z: Floats, X: Floats) -> Floats:
-    """K of training rows, given as scaled coordinates Z (d, n), and new rows X (N, d): (n, N) in Fortran order."""
+    """K of training rows, given as scaled coordinates Z (d, n), and new rows X (N, d):
+    (n, N) in Fortran order.
+    """
     n, N = Z.shape[1], len(X)
     new = scaled_coordinates(structure, at, X)  # (d, N)
     K = np.ones((N, n))
     width = max(1, BLOCK // max(n, 1))
     for begin in range(0, N, width):
-        _multiply_factors(structure, at, Z, new[:, begin : begin + width], K[begin : begin + width])
+        _multiply_factors(
+            structure, at, Z, new[:, begin : begin + width], K[begin : begin + width]
+        )
     return K.T
 
 
-def _multiply_factors(structure: Structure, at: Coordinates, Z: Floats, new: Floats, K: Floats) -> None:
+def _multiply_factors(
+    structure: Structure, at: Coordinates, Z: Floats, new: Floats, K: Floats
+) -> None:
     """Multiply the block K (N, n) by the factors of all coordinates."""
     share = at.weights / (1.0 + at.weights)  # (d,)
     r, decay, factor = np.empty_like(K), np.empty_like(K), np.empty_like(K)

@@ -1,4 +1,5 @@
-"""Leave-one-out predictions in closed form (Dubrule 1983), with the mean estimated anew for each row left out.
+"""Leave-one-out predictions in closed form (Dubrule 1983), with the mean estimated anew
+for each row left out.
 
 Notation:
     Q (n,)     diagonal of R^-1 - R^-1 1 1^T R^-1 / (1^T R^-1 1)
@@ -21,7 +22,9 @@ class LeaveOneOut:
     log_density: Floats  # (n,)
 
 
-def leave_one_out(L_inverse: Floats, w: Floats, alpha: Floats, sigma2: float, y: Floats) -> LeaveOneOut:
+def leave_one_out(
+    L_inverse: Floats, w: Floats, alpha: Floats, sigma2: float, y: Floats
+) -> LeaveOneOut:
     """`L_inverse` has zeros above its diagonal."""
     by_row = w @ L_inverse  # (n,) R^-1 1
     Q = np.einsum("ij,ij->j", L_inverse, L_inverse) - by_row**2 / (w @ w)

@@ -1,4 +1,5 @@
-"""The kernel of all pairs of training rows, and sums over its derivatives, on packed lower triangles.
+"""The kernel of all pairs of training rows, and sums over its derivatives, on packed
+lower triangles.
 
 Notation (q = n (n - 1) / 2 pairs i > j, column by column):
     rows, columns (q,)       i and j of each pair
@@ -15,16 +16,26 @@ import numpy as np
 
 from app.optimizer.arrays import Floats
 from app.optimizer.models.evidence.hyperparameters import Coordinates, Structure
-from app.optimizer.models.evidence.kernels import scale, scaled_coordinates, write_decay, write_gaussian, write_matern
+from app.optimizer.models.evidence.kernels import (
+    scale,
+    scaled_coordinates,
+    write_decay,
+    write_gaussian,
+    write_matern,
+)
 from app.optimizer.models.evidence.warping import warp_derivatives
 
-TOGETHER = 32  # coordinates whose shares are multiplied at once: the product of more could underflow
+# coordinates whose shares are multiplied at once: the product of more could underflow
+TOGETHER = 32
 
 Gradient = tuple[Floats, ...]  # (d,) each
 
 
 class Pairs(ABC):
-    """Each evaluation overwrites the arrays of the one before. A gradient is that of the last evaluation."""
+    """Each evaluation overwrites the arrays of the one before.
+
+    A gradient is that of the last evaluation.
+    """
 
     at: Coordinates
     Z: Floats  # (d, n)
@@ -57,9 +68,11 @@ class Pairs(ABC):
         return self.K
 
     def gradient(self, M: Floats) -> Gradient:
-        """Sums of W dK over the pairs, by the logarithms of l, b and, if the structure has them, a and c.
+        """Sums of W dK over the pairs, by the logarithms of l, b and, if the structure
+        has them, a and c.
 
-        dK / d ln b = K (1 - share) (1 - 1 / (share factor));  dK / d ln l = K / factor * de / d ln l.
+        dK / d ln b = K (1 - share) (1 - 1 / (share factor));  dK / d ln l = K / factor
+        * de / d ln l.
         """
         share = self.at.weights / (1.0 + self.at.weights)
         sums = np.empty(len(share))  # of T
@@ -114,7 +127,9 @@ class MaternPairs(Pairs):
 
     def _write(self, k: int, rest: float) -> None:
         r = np.multiply(self.distances[k], self.scales[k], out=self.T)
-        decay = write_decay(self.Z[k], self.rows, self.columns, self.factors[k], self.spare)
+        decay = write_decay(
+            self.Z[k], self.rows, self.columns, self.factors[k], self.spare
+        )
         write_matern(r, decay, self.factors[k], self.slopes[k])
         self.factors[k] += rest
 
@@ -128,15 +143,17 @@ class MaternPairs(Pairs):
 class WarpedPairs(Pairs):
     """The slope of `MaternPairs` with the sign of u_i - u_j.
 
-    Its sums over the pairs (i, .) minus those over (., i) are the derivatives by the coordinate of row i; the chain
-    rule leads from there to l, a and c.
+    Its sums over the pairs (i, .) minus those over (., i) are the derivatives by the
+    coordinate of row i; the chain rule leads from there to l, a and c.
     """
 
     def __init__(self, structure: Structure, X: Floats) -> None:
         super().__init__(structure, X)
         n, d = X.shape
         self.margins = np.zeros((d, n))
-        self.starts = np.flatnonzero(np.diff(self.columns, prepend=-1))  # where each column begins
+        self.starts = np.flatnonzero(
+            np.diff(self.columns, prepend=-1)
+        )  # where each column begins
         self.difference = np.empty(len(self.rows))
 
     def _write(self, k: int, rest: float) -> None:
@@ -144,7 +161,9 @@ class WarpedPairs(Pairs):
         np.take(self.Z[k], self.columns, out=self.difference, mode="clip")
         np.subtract(self.T, self.difference, out=self.difference)
         r = np.abs(self.difference, out=self.T)
-        decay = write_decay(self.Z[k], self.rows, self.columns, self.factors[k], self.spare)
+        decay = write_decay(
+            self.Z[k], self.rows, self.columns, self.factors[k], self.spare
+        )
         write_matern(r, decay, self.factors[k], self.slopes[k])
         self.factors[k] += rest
         np.copysign(self.slopes[k], self.difference, out=self.slopes[k])
@@ -157,9 +176,15 @@ class WarpedPairs(Pairs):
     def _chain(self) -> Gradient:
         by_z = self.margins / -3.0  # (d, n)
         by_u = by_z * self.scales[:, None]
-        by_log_a, by_log_c = warp_derivatives(self.X, self.at.a, self.at.c)  # (n, d) each
+        by_log_a, by_log_c = warp_derivatives(
+            self.X, self.at.a, self.at.c
+        )  # (n, d) each
         lengths = -np.einsum("ki,ki->k", by_z, self.Z)
-        return lengths, np.einsum("ki,ik->k", by_u, by_log_a), np.einsum("ki,ik->k", by_u, by_log_c)
+        return (
+            lengths,
+            np.einsum("ki,ik->k", by_u, by_log_a),
+            np.einsum("ki,ik->k", by_u, by_log_c),
+        )
 
 
 PAIRS: dict[Structure, type[Pairs]] = {

@@ -1,4 +1,5 @@
-"""What a fit minimises: the negative log-likelihood with mean and variance profiled out, plus the prior's penalty.
+"""What a fit minimises: the negative log-likelihood with mean and variance profiled
+out, plus the prior's penalty.
 
 Notation (outputs standardised):
     K, R (n, n)   kernel; R = K + eta I = L L^T
@@ -46,9 +47,13 @@ class Factors:
 
 
 class PenalisedLikelihood:
-    """The objective of one data set and structure as a function of p; each call overwrites its arrays."""
+    """The objective of one data set and structure as a function of p; each call
+    overwrites its arrays.
+    """
 
-    def __init__(self, structure: Structure, X: Floats, y: Floats, prior: Prior, groups: Ints) -> None:
+    def __init__(
+        self, structure: Structure, X: Floats, y: Floats, prior: Prior, groups: Ints
+    ) -> None:
         n = len(y)
         self.structure = structure
         self.y = y
@@ -60,7 +65,9 @@ class PenalisedLikelihood:
         self.R = np.zeros((n, n), order="F")
         self.M = np.empty(len(self.pairs.rows))
         self.flat = self.R.reshape(-1, order="F")  # a view
-        self.index = self.pairs.rows + n * self.pairs.columns  # (q,) where the pairs are in `flat`
+        self.index = (
+            self.pairs.rows + n * self.pairs.columns
+        )  # (q,) where the pairs are in `flat`
 
     def __call__(self, p: Floats) -> Evaluation:
         """The value and its gradient, for a minimiser."""
@@ -86,15 +93,21 @@ class PenalisedLikelihood:
         return self.factorise(self.pairs.kernel(at), at.eta)
 
     def factorise(self, K: Floats, eta: float) -> Factors:
-        """L takes the place of R, until the next call; eta grows tenfold until there is an L."""
+        """L takes the place of R, until the next call; eta grows tenfold until there is
+        an L.
+        """
         while eta < LARGEST_NUGGET:
             self.flat[self.index] = K
             np.fill_diagonal(self.R, 1.0 + eta)
             L, info = lapack.dpotrf(self.R, lower=1, clean=0, overwrite_a=1)
-            if info == 0 and np.isfinite(L[-1, -1]):  # OpenBLAS does not report NaN; it reaches the last corner
+            if info == 0 and np.isfinite(
+                L[-1, -1]
+            ):  # OpenBLAS does not report NaN; it reaches the last corner
                 return solve(L, eta, self.y)
             eta *= 10.0
-        raise np.linalg.LinAlgError("the kernel matrix has no Cholesky factor; are inputs and hyperparameters finite?")
+        raise np.linalg.LinAlgError(
+            "the kernel matrix has no Cholesky factor; are inputs and hyperparameters finite?"
+        )
 
     def _by_group(self, by_coordinate: Gradient) -> list[Floats]:
         return [self.membership @ kind for kind in by_coordinate]
@@ -110,4 +123,12 @@ def solve(L: Floats, eta: float, y: Floats) -> Factors:
     sigma2 = max(float(residual @ residual) / n, LEAST_VARIANCE)
     half_log_determinant = float(np.log(np.diagonal(L)).sum())
     alpha = blas.dtrsv(L, residual, lower=1, trans=1, overwrite_x=1)
-    return Factors(L, eta, w, alpha, beta, sigma2, 0.5 * n * float(np.log(sigma2)) + half_log_determinant)
+    return Factors(
+        L,
+        eta,
+        w,
+        alpha,
+        beta,
+        sigma2,
+        0.5 * n * float(np.log(sigma2)) + half_log_determinant,
+    )

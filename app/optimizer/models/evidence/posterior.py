@@ -17,7 +17,12 @@ import numpy as np
 from scipy.linalg import blas
 
 from app.optimizer.arrays import Floats, Ints
-from app.optimizer.models.evidence.hyperparameters import Coordinates, Hyperparameters, Prior, per_coordinate
+from app.optimizer.models.evidence.hyperparameters import (
+    Coordinates,
+    Hyperparameters,
+    Prior,
+    per_coordinate,
+)
 from app.optimizer.models.evidence.kernels import cross_kernel, scaled_coordinates
 from app.optimizer.models.evidence.leave_one_out import LeaveOneOut, leave_one_out
 from app.optimizer.models.evidence.penalised_likelihood import PenalisedLikelihood
@@ -54,16 +59,20 @@ class Posterior:
         V = blas.dtrmm(1.0, self.L_inverse, k, lower=1, overwrite_b=1)  # (n, N)
         trend = (1.0 - self.w @ V) ** 2 / (self.w @ self.w)
         v = 1.0 + self.eta - np.einsum("ij,ij->j", V, V) + trend
-        return mean, np.sqrt(self.sigma2 * np.maximum(v, self.eta))  # less than eta can only be rounding
+        return mean, np.sqrt(
+            self.sigma2 * np.maximum(v, self.eta)
+        )  # less than eta can only be rounding
 
     def leave_one_out(self) -> LeaveOneOut:
         """Of every training row."""
         return leave_one_out(self.L_inverse, self.w, self.alpha, self.sigma2, self.y)
 
     def believe(self, X: Floats, deviations: float = 0.0) -> "Posterior":
-        """The model as it would be had the rows X been told their means plus so many standard deviations.
+        """The model as it would be had the rows X been told their means plus so many
+        standard deviations.
 
-        Hyperparameters and sigma2 stay. Believed means change no prediction of the mean, only variances.
+        Hyperparameters and sigma2 stay. Believed means change no prediction of the
+        mean, only variances.
         """
         if len(X) == 0:
             return self
@@ -91,14 +100,22 @@ class Posterior:
         L_inverse[n:, :n] = -corner @ (V.T @ self.L_inverse)
         L_inverse[n:, n:] = corner
         w = np.append(self.w, corner @ (1.0 - V.T @ self.w))
-        return replace(self, X=np.vstack([self.X, X]), Z=np.hstack([self.Z, Z]), L_inverse=L_inverse, w=w)
+        return replace(
+            self,
+            X=np.vstack([self.X, X]),
+            Z=np.hstack([self.Z, Z]),
+            L_inverse=L_inverse,
+            w=w,
+        )
 
     def _kernel(self, X: Floats) -> Floats:
         return cross_kernel(self.hyperparameters.structure, self.at, self.Z, X)
 
 
 def _inverse_factor(S: Floats, eta: float) -> Floats:
-    """L^-1 of S + eta I; eta grows tenfold until there is an L, as for rows that repeat others."""
+    """L^-1 of S + eta I; eta grows tenfold until there is an L, as for rows that repeat
+    others.
+    """
     while True:
         try:
             L = np.linalg.cholesky(S + eta * np.eye(len(S)))
@@ -108,7 +125,9 @@ def _inverse_factor(S: Floats, eta: float) -> Floats:
             return np.asarray(np.linalg.solve(L, np.eye(len(S))))
 
 
-def condition(hyperparameters: Hyperparameters, prior: Prior, X: Floats, y: Floats, groups: Ints) -> Posterior:
+def condition(
+    hyperparameters: Hyperparameters, prior: Prior, X: Floats, y: Floats, groups: Ints
+) -> Posterior:
     """The posterior of all rows at given hyperparameters."""
     t, y_mean, y_scale = standardise(y)
     p = np.array(hyperparameters.values)
@@ -132,7 +151,9 @@ def condition(hyperparameters: Hyperparameters, prior: Prior, X: Floats, y: Floa
 
 
 def standardise(y: Floats) -> tuple[Floats, float, float]:
-    """Values with mean 0 and standard deviation 1, the mean and the deviation; constant values become 0."""
+    """Values with mean 0 and standard deviation 1, the mean and the deviation; constant
+    values become 0.
+    """
     mean = float(y.mean())
     if bool(is_constant(y)):
         return np.zeros(len(y)), mean, 1.0

@@ -1,7 +1,9 @@
-"""Which structure and which data model an objective: what predicts the full samples best, each left out in turn.
+"""Which structure and which data model an objective: what predicts the full samples
+best, each left out in turn.
 
-At the first step every structure is fitted without the stream's data, then the best one with them. At a later step the
-chosen one is fitted again from its last hyperparameters; at every fourth, one challenger beside it.
+At the first step every structure is fitted without the stream's data, then the best one
+with them. At a later step the chosen one is fitted again from its last hyperparameters;
+at every fourth, one challenger beside it.
 """
 
 from collections.abc import Mapping
@@ -14,7 +16,11 @@ from app.optimizer.arrays import Ints
 from app.optimizer.models.evidence.fit import fit
 from app.optimizer.models.evidence.hyperparameters import Hyperparameters, Structure
 from app.optimizer.models.evidence.posterior import Posterior
-from app.optimizer.models.evidence.training_rows import Told, with_stream, without_stream
+from app.optimizer.models.evidence.training_rows import (
+    Told,
+    with_stream,
+    without_stream,
+)
 
 WARPED_PENALTY = 0.5  # in mean log density
 MARGIN = 0.02  # by which a challenger must be better
@@ -27,19 +33,30 @@ class Choice:
 
     structure: Structure
     stream: bool  # whether the stream's data are used
-    fitted: tuple[Hyperparameters, ...]  # the last ones of every structure that was fitted
+    fitted: tuple[
+        Hyperparameters, ...
+    ]  # the last ones of every structure that was fitted
 
     def start(self, structure: Structure) -> Hyperparameters | None:
         """Where a warm fit of the structure starts; None: it was never fitted."""
-        return next((fitted for fitted in self.fitted if fitted.structure is structure), None)
+        return next(
+            (fitted for fitted in self.fitted if fitted.structure is structure), None
+        )
 
     def as_json(self) -> dict[str, Any]:
         fitted = [hyperparameters.as_json() for hyperparameters in self.fitted]
-        return {"structure": self.structure.value, "stream": self.stream, "fitted": fitted}
+        return {
+            "structure": self.structure.value,
+            "stream": self.stream,
+            "fitted": fitted,
+        }
 
     @staticmethod
     def from_json(record: Mapping[str, Any]) -> "Choice":
-        fitted = tuple(Hyperparameters.from_json(hyperparameters) for hyperparameters in record["fitted"])
+        fitted = tuple(
+            Hyperparameters.from_json(hyperparameters)
+            for hyperparameters in record["fitted"]
+        )
         return Choice(Structure(record["structure"]), bool(record["stream"]), fitted)
 
 
@@ -62,11 +79,16 @@ class Candidate:
 
 
 def choose_model(
-    told: Told, before: Choice | None, turn: int, rng: np.random.Generator, options: Options | None = None
+    told: Told,
+    before: Choice | None,
+    turn: int,
+    rng: np.random.Generator,
+    options: Options | None = None,
 ) -> tuple[Candidate, Choice]:
     """The model of one objective, and the choice that the next step takes as `before`.
 
-    `turn` is the step's number plus the objective's: the challenges of different objectives fall on different steps.
+    `turn` is the step's number plus the objective's: the challenges of different
+    objectives fall on different steps.
     """
     fitting = Fitting(told, rng, options or Options())
     if before is None:
@@ -74,8 +96,12 @@ def choose_model(
     return fitting.later_choice(before, turn)
 
 
-def challenger(choice: Choice, streamed: bool, turn: int) -> tuple[Structure, bool] | None:
-    """Structure and use of the stream that compete with the choice at this turn; None at three of four."""
+def challenger(
+    choice: Choice, streamed: bool, turn: int
+) -> tuple[Structure, bool] | None:
+    """Structure and use of the stream that compete with the choice at this turn; None
+    at three of four.
+    """
     if turn % CHALLENGE_EVERY != 0:
         return None
     rivals = [(structure, False) for structure in Structure]
@@ -86,7 +112,9 @@ def challenger(choice: Choice, streamed: bool, turn: int) -> tuple[Structure, bo
 
 
 def score(posterior: Posterior, full: int) -> float:
-    """Mean leave-one-out log density at the full samples, which come first; at all rows where there are none."""
+    """Mean leave-one-out log density at the full samples, which come first; at all rows
+    where there are none.
+    """
     density = posterior.leave_one_out().log_density[: full or None]
     penalty = WARPED_PENALTY if posterior.hyperparameters.structure.warped else 0.0
     return float(np.mean(density)) - penalty
@@ -109,7 +137,9 @@ class Fitting:
         best = max(candidates, key=lambda candidate: candidate.score)
         if self.streamed:
             rival = self.candidate(best.structure, True, None)
-            candidates = [candidate for candidate in candidates if candidate is not best]
+            candidates = [
+                candidate for candidate in candidates if candidate is not best
+            ]
             best = rival if rival.score > best.score else best
             candidates.append(best)
         fitted = [candidate.posterior.hyperparameters for candidate in candidates]
@@ -128,10 +158,18 @@ class Fitting:
             best = rival if adopted else best
         return best, Choice(best.structure, best.stream, _by_structure(fitted))
 
-    def candidate(self, structure: Structure, stream: bool, start: Hyperparameters | None) -> Candidate:
+    def candidate(
+        self, structure: Structure, stream: bool, start: Hyperparameters | None
+    ) -> Candidate:
         rows = with_stream(self.told) if stream else without_stream(self.told)
         posterior = fit(
-            structure, rows.X, rows.y, self.rng, start=start, groups=self.options.groups, eta=self.options.eta
+            structure,
+            rows.X,
+            rows.y,
+            self.rng,
+            start=start,
+            groups=self.options.groups,
+            eta=self.options.eta,
         )
         return Candidate(structure, stream, posterior, score(posterior, rows.full))
 

@@ -1,7 +1,8 @@
 """Which values the model of one objective learns from.
 
-Full samples come first, so that two models of different data can be compared at them. Next come the newest cheap-only
-samples and, where they are wanted, points of the initial stream, those farthest from what is known first.
+Full samples come first, so that two models of different data can be compared at them.
+Next come the newest cheap-only samples and, where they are wanted, points of the
+initial stream, those farthest from what is known first.
 """
 
 from dataclasses import dataclass
@@ -44,7 +45,8 @@ def without_stream(told: Told) -> TrainingRows:
 
 
 def with_stream(told: Told) -> TrainingRows:
-    """The stream has up to `MOST_STREAM` of the rows that full samples leave, the newest cheap-only ones the rest.
+    """The stream has up to `MOST_STREAM` of the rows that full samples leave, the
+    newest cheap-only ones the rest.
 
     Where there are too many of both, each has half.
     """
@@ -78,7 +80,9 @@ def farthest_first(X: Floats, known: Floats, most: int) -> Ints:
 
 def merge(data: Data) -> Data:
     """Each point once, with the mean of its values, in an order of its own."""
-    points, inverse, counts = np.unique(data.X, axis=0, return_inverse=True, return_counts=True)
+    points, inverse, counts = np.unique(
+        data.X, axis=0, return_inverse=True, return_counts=True
+    )
     sums = np.bincount(inverse.ravel(), weights=data.y, minlength=len(points))
     return Data(points, sums / counts)
 
@@ -94,7 +98,11 @@ def merge_newest(data: Data, steps: Ints) -> Data:
 def not_in(data: Data, other: Data) -> Data:
     """The rows of `data` whose point is not in `other`."""
     known = {row.tobytes() for row in np.ascontiguousarray(other.X)}
-    kept = [i for i, row in enumerate(np.ascontiguousarray(data.X)) if row.tobytes() not in known]
+    kept = [
+        i
+        for i, row in enumerate(np.ascontiguousarray(data.X))
+        if row.tobytes() not in known
+    ]
     return Data(data.X[kept], data.y[kept])
 
 

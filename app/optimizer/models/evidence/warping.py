@@ -1,4 +1,5 @@
-"""The warp u = 1 - (1 - x^a)^c of the unit interval onto itself (Kumaraswamy's distribution function).
+"""The warp u = 1 - (1 - x^a)^c of the unit interval onto itself (Kumaraswamy's
+distribution function).
 
 It keeps 0 and 1, and is the identity at a = c = 1.
 """
@@ -7,7 +8,8 @@ import numpy as np
 
 from app.optimizer.arrays import Floats
 
-SMALLEST = 1e-300  # of x and of 1 - x^a, so that logarithms exist; both derivatives are 0 at the ends
+# of x and of 1 - x^a, so that logarithms exist; both derivatives are 0 at the ends
+SMALLEST = 1e-300
 
 
 def warp(X: Floats, a: Floats, c: Floats) -> Floats:

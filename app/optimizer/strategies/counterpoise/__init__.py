@@ -1,1 +1,3 @@
-"""The strategy `counterpoise`: cheap-only samples are screened, and the promising ones are promoted to full samples."""
+"""The strategy `counterpoise`: cheap-only samples are screened, and the promising ones
+are promoted to full samples.
+"""

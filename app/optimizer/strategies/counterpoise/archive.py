@@ -1,4 +1,5 @@
-"""All samples of a snapshot with their values as known or believed, on the scale of the front.
+"""All samples of a snapshot with their values as known or believed, on the scale of the
+front.
 
 | symbol | here         | meaning                                                            |
 |--------|--------------|--------------------------------------------------------------------|
@@ -16,12 +17,20 @@ from app.optimizer.problem import Problem
 from app.optimizer.proposal.selection import known_points
 from app.optimizer.search.design import latin
 from app.optimizer.snapshot import Snapshot
-from app.optimizer.strategies.counterpoise.candidates import Candidates, fresh_candidates
-from app.optimizer.strategies.counterpoise.models.objective_models import ObjectiveModels, complete_samples
+from app.optimizer.strategies.counterpoise.candidates import (
+    Candidates,
+    fresh_candidates,
+)
+from app.optimizer.strategies.counterpoise.models.objective_models import (
+    ObjectiveModels,
+    complete_samples,
+)
 from app.optimizer.strategies.counterpoise.scale import Scale, front_scale, nondominated
 from app.optimizer.strategies.counterpoise.settings import CounterpoiseSettings
 
-SMALLEST_START = 20  # with fewer samples than this, the search also starts from a Latin hypercube
+SMALLEST_START = (
+    20  # with fewer samples than this, the search also starts from a Latin hypercube
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +50,9 @@ class Archive:
     def predict(self, X: Floats) -> Candidates:
         """New points as candidates."""
         mean, deviation = self.models.predict(X)
-        return fresh_candidates(X, self.scale.apply(mean), self.scale.apply_deviation(deviation))
+        return fresh_candidates(
+            X, self.scale.apply(mean), self.scale.apply_deviation(deviation)
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +67,9 @@ class StepContext:
 
 
 def in_canonical_order(snapshot: Snapshot) -> tuple[Snapshot, Ints]:
-    """The snapshot with sorted rows, so that their order plays no part, and the order of the pool's rows."""
+    """The snapshot with sorted rows, so that their order plays no part, and the order
+    of the pool's rows.
+    """
     full = np.lexsort((*snapshot.F.T, *snapshot.X.T))
     pool = np.lexsort((*snapshot.pool.X.T, -snapshot.pool.steps))  # the newest first
     running = np.lexsort((*snapshot.running.X.T,))
@@ -82,7 +95,9 @@ def gather(
     F = np.vstack([snapshot.F, believed])
     reference = snapshot.F
     if len(reference) < 2:
-        reference = np.vstack([F, models.means(latin(problem.variables, SMALLEST_START, rng))])
+        reference = np.vstack(
+            [F, models.means(latin(problem.variables, SMALLEST_START, rng))]
+        )
     scale = front_scale(reference, settings.smallest_range)
     scaled = scale.apply(F)
     mean, deviation = complete_samples(models, snapshot.pool)
@@ -91,7 +106,9 @@ def gather(
         X=np.vstack([snapshot.X, snapshot.running.X]),
         F=scaled,
         A=scaled[nondominated(scaled)],
-        pool=Candidates(snapshot.pool.X, scale.apply(mean), scale.apply_deviation(deviation), rows),
+        pool=Candidates(
+            snapshot.pool.X, scale.apply(mean), scale.apply_deviation(deviation), rows
+        ),
         known=_all_points(snapshot),
         scale=scale,
         models=models,

@@ -1,4 +1,6 @@
-"""Points that compete for a place in a step, with what is predicted of them on the scale of the front."""
+"""Points that compete for a place in a step, with what is predicted of them on the
+scale of the front.
+"""
 
 from dataclasses import dataclass
 from typing import Self
@@ -24,7 +26,12 @@ class Candidates:
         return len(self.X)
 
     def rows(self, chosen: Ints | Bools) -> Self:
-        return type(self)(self.X[chosen], self.mean[chosen], self.deviation[chosen], self.pool_row[chosen])
+        return type(self)(
+            self.X[chosen],
+            self.mean[chosen],
+            self.deviation[chosen],
+            self.pool_row[chosen],
+        )
 
 
 def fresh_candidates(X: Floats, mean: Floats, deviation: Floats) -> Candidates:
@@ -41,9 +48,15 @@ def join(first: Candidates, second: Candidates) -> Candidates:
 
 
 def promising(
-    candidates: Candidates, A: Floats, W: Floats, settings: CounterpoiseSettings, rng: np.random.Generator
+    candidates: Candidates,
+    A: Floats,
+    W: Floats,
+    settings: CounterpoiseSettings,
+    rng: np.random.Generator,
 ) -> Ints:
-    """Rows that may still reach the front: mean - 2 deviations is not dominated by A (a, m); thinned if many."""
+    """Rows that may still reach the front: mean - 2 deviations is not dominated by A
+    (a, m); thinned if many.
+    """
     optimistic = candidates.mean - settings.optimism * candidates.deviation
     rows = np.flatnonzero(~dominated_by(optimistic, A))
     if len(rows) <= settings.candidates:

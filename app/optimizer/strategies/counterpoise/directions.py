@@ -1,4 +1,5 @@
-"""Directions in the scaled objective space, and what a point is worth for each of them (larger is better).
+"""Directions in the scaled objective space, and what a point is worth for each of them
+(larger is better).
 
 | symbol | here        | meaning                                                       |
 |--------|-------------|---------------------------------------------------------------|
@@ -23,7 +24,9 @@ def directions(m: int, settings: CounterpoiseSettings) -> Floats:
 
 
 def ray_worth(F: Floats, W: Floats, settings: CounterpoiseSettings) -> Floats:
-    """How far a ray from (1.1, …, 1.1) against w goes until F no longer dominates it, (K, N); O(N K m) time."""
+    """How far a ray from (1.1, …, 1.1) against w goes until F no longer dominates it,
+    (K, N); O(N K m) time.
+    """
     worth = np.full((len(W), len(F)), np.inf)
     for f, w in zip(F.T, np.maximum(W, settings.smallest_weight).T, strict=True):
         np.minimum(worth, np.outer(1.0 / w, settings.ray_origin - f), out=worth)
@@ -41,8 +44,8 @@ def pbi_worth(F: Floats, W: Floats, settings: CounterpoiseSettings) -> Floats:
 def corner_worth(F: Floats) -> Floats:
     """Minus the length of F without objective i, for each i: (m, N).
 
-    The winner is where the front ends in objective i, however far that is beyond the range seen so far: rays and PBI
-    hardly go beyond 1.1 of it.
+    The winner is where the front ends in objective i, however far that is beyond the
+    range seen so far: rays and PBI hardly go beyond 1.1 of it.
     """
     squares = (F * F).T  # (m, N)
     others = np.maximum(squares.sum(axis=0) - squares, 0.0)

@@ -1,4 +1,5 @@
-"""Which new points the cheap objectives are evaluated at: some of the search's result, some children of good samples.
+"""Which new points the cheap objectives are evaluated at: some of the search's result,
+some children of good samples.
 
 | symbol | here       | meaning                                                      |
 |--------|------------|--------------------------------------------------------------|
@@ -28,26 +29,42 @@ from app.optimizer.strategies.counterpoise.search import children
 
 
 def extra_points(
-    context: StepContext, found: Candidates, full: Floats, count: int, rng: np.random.Generator
+    context: StepContext,
+    found: Candidates,
+    full: Floats,
+    count: int,
+    rng: np.random.Generator,
 ) -> tuple[Floats, tuple[Source, ...]]:
-    """New points (count, d), the best first, and where each is from; fewer only if the space has no more.
+    """New points (count, d), the best first, and where each is from; fewer only if the
+    space has no more.
 
     `found` by the search; `full`: points of this step's full samples.
     """
-    archive, settings, variables = context.archive, context.settings, context.problem.variables
+    archive, settings, variables = (
+        context.archive,
+        context.settings,
+        context.problem.variables,
+    )
     known = np.vstack([archive.known, full])
     if count <= 0:
         return known[:0], ()
     found = found.rows(is_new(found.X, known))
-    X, F = np.vstack([archive.X, archive.pool.X]), np.vstack([archive.F, archive.pool.mean])
+    X, F = (
+        np.vstack([archive.X, archive.pool.X]),
+        np.vstack([archive.F, archive.pool.mean]),
+    )
     front = nondominated(F)
-    brood_size = settings.children_per_extra * max(evolved_count(count, settings.evolved_share), 1)
+    brood_size = settings.children_per_extra * max(
+        evolved_count(count, settings.evolved_share), 1
+    )
     parents = X[front] if front.any() else latin(variables, SMALLEST_START, rng)
     brood = children(variables, parents, brood_size, settings, rng)
     evolved = archive.predict(brood[is_new(brood, np.vstack([known, found.X]))])
     means = np.vstack([F[front], found.mean, evolved.mean])
     Z = choose_targets(means, context.W, settings, rng)
-    by_search, by_children = choose_extras(found, evolved, F[front], Z, context.draws, count, settings.evolved_share)
+    by_search, by_children = choose_extras(
+        found, evolved, F[front], Z, context.draws, count, settings.evolved_share
+    )
 
     def sources() -> Iterator[tuple[Source, Floats]]:
         yield "selected", found.X[by_search]
@@ -61,18 +78,30 @@ def extra_points(
 
 
 def evolved_count(count: int, share: float) -> int:
-    """How many of the extras are chosen among children; the others come from the search's result."""
+    """How many of the extras are chosen among children; the others come from the
+    search's result.
+    """
     return int(count * share)
 
 
 def choose_extras(
-    found: Candidates, evolved: Candidates, B: Floats, Z: Floats, draws: Floats, count: int, share: float
+    found: Candidates,
+    evolved: Candidates,
+    B: Floats,
+    Z: Floats,
+    draws: Floats,
+    count: int,
+    share: float,
 ) -> tuple[Ints, Ints]:
-    """Rows of `found` and rows of `evolved`, by greedy gain over what exists; fewer where no gain is left."""
+    """Rows of `found` and rows of `evolved`, by greedy gain over what exists; fewer
+    where no gain is left.
+    """
     current = current_distance(B, Z, len(draws))  # (S, Q)
     by_children = min(evolved_count(count, share), len(evolved))
     distances = candidate_distances(found.mean, found.deviation, draws, Z)
     from_search = greedy(distances, current, count - by_children)
     distances = candidate_distances(evolved.mean, evolved.deviation, draws, Z)
-    from_children = greedy(distances, from_search.current, count - len(from_search.rows))
+    from_children = greedy(
+        distances, from_search.current, count - len(from_search.rows)
+    )
     return from_search.rows, from_children.rows

@@ -1,4 +1,5 @@
-"""How much a candidate is expected to bring the samples nearer to the front that is believed to be there.
+"""How much a candidate is expected to bring the samples nearer to the front that is
+believed to be there.
 
 | symbol    | here            | meaning                                                              |
 |-----------|-----------------|----------------------------------------------------------------------|
@@ -39,8 +40,12 @@ def normal_draws(count: int, m: int, rng: np.random.Generator) -> Floats:
     return np.asarray(ndtri(np.clip(U, 1e-9, 1.0 - 1e-9)))
 
 
-def choose_targets(F: Floats, W: Floats, settings: CounterpoiseSettings, rng: np.random.Generator) -> Floats:
-    """Z: nondominated rows of F (n, m), each once; those that win a direction, so that no region has most of them."""
+def choose_targets(
+    F: Floats, W: Floats, settings: CounterpoiseSettings, rng: np.random.Generator
+) -> Floats:
+    """Z: nondominated rows of F (n, m), each once; those that win a direction, so that
+    no region has most of them.
+    """
     Z = np.unique(F[nondominated(F)], axis=0)
     if settings.targets_win:
         Z = Z[winners(worths(Z, W, settings), 1)]
@@ -60,7 +65,9 @@ def distance_plus(F: Floats, Z: Floats) -> Floats:
 
 
 def _squares(Y: Floats, Z: Floats) -> Floats:
-    """Squared d+ of Y (…, k) from Z (Q, k): (…, Q); one objective after the other, so that nothing larger is made."""
+    """Squared d+ of Y (…, k) from Z (Q, k): (…, Q); one objective after the other, so
+    that nothing larger is made.
+    """
     total = np.zeros((*Y.shape[:-1], len(Z)))
     for i in range(Z.shape[1]):
         worse = Y[..., i, None] - Z[:, i]
@@ -77,23 +84,31 @@ def current_distance(F: Floats, Z: Floats, draws: int) -> Floats:
     return np.tile(distance_plus(F, Z).min(axis=0), (draws, 1))
 
 
-def candidate_distances(mean: Floats, deviation: Floats, draws: Floats, Z: Floats) -> Floats:
-    """d+ of every draw of every candidate from every target: (S, C, Q). O(S C Q) for each uncertain objective.
+def candidate_distances(
+    mean: Floats, deviation: Floats, draws: Floats, Z: Floats
+) -> Floats:
+    """d+ of every draw of every candidate from every target: (S, C, Q). O(S C Q) for
+    each uncertain objective.
 
-    Objectives that are known of all candidates, as the cheap ones of the pool are, count once, not once per draw.
+    Objectives that are known of all candidates, as the cheap ones of the pool are,
+    count once, not once per draw.
     """
     uncertain = (deviation > 0.0).any(axis=0)  # (m,)
     known = _squares(mean[:, ~uncertain], Z[:, ~uncertain])  # (C, Q)
-    Y = mean[:, uncertain] + draws[:, None, uncertain] * deviation[:, uncertain]  # (S, C, k)
+    Y = (
+        mean[:, uncertain] + draws[:, None, uncertain] * deviation[:, uncertain]
+    )  # (S, C, k)
     squares = _squares(Y, Z[:, uncertain])
     squares += known
     return np.sqrt(squares, out=squares)
 
 
 def greedy(distances: Floats, current: Floats, count: int) -> Choice:
-    """Takes the candidate of the largest gain, lowers cur by it, and so on; stops when no gain is left.
+    """Takes the candidate of the largest gain, lowers cur by it, and so on; stops when
+    no gain is left.
 
-    gain(x) = mean over draws and targets of max(0, cur(z) - d+(Y(x), z)). O(count S C Q).
+    gain(x) = mean over draws and targets of max(0, cur(z) - d+(Y(x), z)). O(count S C
+    Q).
     """
     rows: list[int] = []
     gains: list[float] = []

@@ -1,4 +1,5 @@
-"""Which samples get the expensive runs: pool samples by greedy gain, new points only where the pool has none.
+"""Which samples get the expensive runs: pool samples by greedy gain, new points only
+where the pool has none.
 
 | symbol | here        | meaning                                             |
 |--------|-------------|-----------------------------------------------------|
@@ -16,7 +17,12 @@ from app.optimizer.samples import Samples
 from app.optimizer.search.design import filling
 from app.optimizer.search.novelty import take_new
 from app.optimizer.strategies.counterpoise.archive import StepContext
-from app.optimizer.strategies.counterpoise.candidates import FRESH, Candidates, join, promising
+from app.optimizer.strategies.counterpoise.candidates import (
+    FRESH,
+    Candidates,
+    join,
+    promising,
+)
 from app.optimizer.strategies.counterpoise.gain import (
     candidate_distances,
     choose_targets,
@@ -49,8 +55,13 @@ class FullChoice:
         return np.asarray(len(self.fresh) + unknown.sum(axis=0), dtype=np.int64)
 
 
-def choose_full_samples(context: StepContext, found: Candidates, batch: int, rng: np.random.Generator) -> FullChoice:
-    """u samples; fewer only if the space has no more. Points `found` by the search help to form the targets."""
+def choose_full_samples(
+    context: StepContext, found: Candidates, batch: int, rng: np.random.Generator
+) -> FullChoice:
+    """u samples; fewer only if the space has no more.
+
+    Points `found` by the search help to form the targets.
+    """
     archive, settings = context.archive, context.settings
     rows = promising(archive.pool, archive.A, context.W, settings, rng)
     candidates = join(archive.pool.rows(rows), found)
@@ -63,19 +74,27 @@ def choose_full_samples(context: StepContext, found: Candidates, batch: int, rng
     return FullChoice(chosen.rows(promoted_first), gains[promoted_first])
 
 
-def choose_by_gain(candidates: Candidates, A: Floats, Z: Floats, draws: Floats, batch: int) -> tuple[Ints, Floats]:
-    """Rows by gain from the pool; if no gain is left there, from any candidate; then by the largest summed deviation.
+def choose_by_gain(
+    candidates: Candidates, A: Floats, Z: Floats, draws: Floats, batch: int
+) -> tuple[Ints, Floats]:
+    """Rows by gain from the pool; if no gain is left there, from any candidate; then by
+    the largest summed deviation.
 
-    The gain of the latter is NaN. O(S C Q (k + u)) for S draws, C candidates, Q targets and k unknown objectives.
+    The gain of the latter is NaN. O(S C Q (k + u)) for S draws, C candidates, Q targets
+    and k unknown objectives.
     """
     current = current_distance(A, Z, len(draws))  # (S, Q)
     pool = np.flatnonzero(candidates.pool_row != FRESH)
     from_pool = greedy(_distances(candidates.rows(pool), draws, Z), current, batch)
     rows, gains = pool[from_pool.rows], from_pool.gains
     if len(rows) < batch:
-        from_any = greedy(_distances(candidates, draws, Z), from_pool.current, batch - len(rows))
+        from_any = greedy(
+            _distances(candidates, draws, Z), from_pool.current, batch - len(rows)
+        )
         rows, gains = np.append(rows, from_any.rows), np.append(gains, from_any.gains)
-    uncertain = np.setdiff1d(most_uncertain(candidates), rows, assume_unique=True)[: batch - len(rows)]
+    uncertain = np.setdiff1d(most_uncertain(candidates), rows, assume_unique=True)[
+        : batch - len(rows)
+    ]
     return np.append(rows, uncertain), np.append(gains, np.full(len(uncertain), np.nan))
 
 
@@ -88,14 +107,22 @@ def _distances(candidates: Candidates, draws: Floats, Z: Floats) -> Floats:
     return candidate_distances(candidates.mean, candidates.deviation, draws, Z)
 
 
-def _fill_up(context: StepContext, chosen: Candidates, batch: int, rng: np.random.Generator) -> Candidates:
+def _fill_up(
+    context: StepContext, chosen: Candidates, batch: int, rng: np.random.Generator
+) -> Candidates:
     """With other pool samples, then with any new points."""
     archive = context.archive
     if len(chosen) < batch:
-        others = np.setdiff1d(most_uncertain(archive.pool), chosen.pool_row, assume_unique=True)
+        others = np.setdiff1d(
+            most_uncertain(archive.pool), chosen.pool_row, assume_unique=True
+        )
         chosen = join(chosen, archive.pool.rows(others[: batch - len(chosen)]))
     if len(chosen) < batch:
-        hypercubes = (("latin", X) for X in filling(context.problem.variables, batch, rng))
-        points, _ = take_new(hypercubes, batch - len(chosen), np.vstack([archive.known, chosen.X]))
+        hypercubes = (
+            ("latin", X) for X in filling(context.problem.variables, batch, rng)
+        )
+        points, _ = take_new(
+            hypercubes, batch - len(chosen), np.vstack([archive.known, chosen.X])
+        )
         chosen = join(chosen, archive.predict(points))
     return chosen

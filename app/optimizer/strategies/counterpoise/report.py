@@ -13,7 +13,10 @@ from app.optimizer.samples import Samples, join, new_samples
 from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.counterpoise.archive import Archive, StepContext
 from app.optimizer.strategies.counterpoise.cheap_points import share
-from app.optimizer.strategies.counterpoise.models.objective_models import ObjectiveModels, complete_samples
+from app.optimizer.strategies.counterpoise.models.objective_models import (
+    ObjectiveModels,
+    complete_samples,
+)
 from app.optimizer.strategies.counterpoise.promotion import FullChoice
 
 
@@ -27,9 +30,14 @@ def make_proposal(
     pool_order: Ints,
     population: Floats,
 ) -> Proposal:
-    """`counts` (m,): extras of each objective; `pool_order`: the caller's rows of the sorted pool."""
+    """`counts` (m,): extras of each objective; `pool_order`: the caller's rows of the
+    sorted pool.
+    """
     models = context.archive.models
-    chosen = join(snapshot.pool.rows(full.promoted), new_samples(full.fresh, context.problem.m, snapshot.step))
+    chosen = join(
+        snapshot.pool.rows(full.promoted),
+        new_samples(full.fresh, context.problem.m, snapshot.step),
+    )
     promoted = pool_order[full.promoted]
     cheap = share(extras, counts)
     full_sources: list[Source] = ["population"] * len(full.fresh)
@@ -43,7 +51,9 @@ def make_proposal(
         full_samples=_full_reports(models, chosen, full.gains, promoted),
         co_models=models.co_reports,
     )
-    shortfall = _shortfall(context.problem, snapshot.batch, len(chosen), counts, len(extras))
+    shortfall = _shortfall(
+        context.problem, snapshot.batch, len(chosen), counts, len(extras)
+    )
     return Proposal(
         full=full.fresh,
         cheap=cheap,
@@ -57,9 +67,19 @@ def make_proposal(
 
 def _as_models(archive: Archive, snapshot: Snapshot) -> Models:
     """The plain models in the record that other strategies return."""
-    surrogates = [Surrogate(model if isinstance(model, Kriging) else None) for model in archive.models.plain]
+    surrogates = [
+        Surrogate(model if isinstance(model, Kriging) else None)
+        for model in archive.models.plain
+    ]
     scale = archive.scale
-    return Models(snapshot.X, snapshot.F, scale.low, scale.size, tuple(surrogates), archive.models.reports)
+    return Models(
+        snapshot.X,
+        snapshot.F,
+        scale.low,
+        scale.size,
+        tuple(surrogates),
+        archive.models.reports,
+    )
 
 
 def _full_reports(
@@ -86,13 +106,17 @@ def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _shortfall(problem: Problem, batch: int, full: int, counts: Ints, extras: int) -> str | None:
+def _shortfall(
+    problem: Problem, batch: int, full: int, counts: Ints, extras: int
+) -> str | None:
     missing = []
     if full < batch:
         missing.append(f"{batch - full} of {batch} full samples")
     for objective, count in zip(problem.objectives, counts, strict=True):
         if extras < count:
-            missing.append(f"{count - extras} of {count} samples for objective {objective.name!r}")
+            missing.append(
+                f"{count - extras} of {count} samples for objective {objective.name!r}"
+            )
     if not missing:
         return None
     return f"no new point was found for {', '.join(missing)}: all that the variables allow has been proposed before"

@@ -1,4 +1,5 @@
-"""The scale on which objectives are compared: the observed front spans [0, 1], whatever the units.
+"""The scale on which objectives are compared: the observed front spans [0, 1], whatever
+the units.
 
 | symbol | here           | meaning                                          |
 |--------|----------------|--------------------------------------------------|
@@ -28,18 +29,27 @@ class Scale:
 
 
 def front_scale(F: Floats, smallest_range: float) -> Scale:
-    """Of full samples F (n, m), n >= 1. A range too small to be trusted is replaced by that of all samples."""
+    """Of full samples F (n, m), n >= 1.
+
+    A range too small to be trusted is replaced by that of all samples.
+    """
     front = F[nondominated(F)]  # (a, m)
     front_range = np.ptp(front, axis=0)  # (m,)
     data_range = np.ptp(F, axis=0)
     size = np.where(front_range < smallest_range * data_range, data_range, front_range)
     # A constant objective decides nothing: its scaled values are 0 up to rounding.
     constant = is_constant(F) | (size <= 0.0)
-    return Scale(front.min(axis=0), np.where(constant, np.maximum(np.abs(F).max(axis=0), 1.0), size))
+    return Scale(
+        front.min(axis=0),
+        np.where(constant, np.maximum(np.abs(F).max(axis=0), 1.0), size),
+    )
 
 
 def nondominated(F: Floats) -> Bools:
-    """Rows of F (n, m) that no other row dominates; of equal rows all are kept. O(n^2 m) at worst."""
+    """Rows of F (n, m) that no other row dominates; of equal rows all are kept.
+
+    O(n^2 m) at worst.
+    """
     if len(F) == 0:
         return np.zeros(0, dtype=np.bool_)
     if F.shape[1] == 1:

@@ -1,4 +1,5 @@
-"""The search on predicted means: the best individuals of every direction and worth survive.
+"""The search on predicted means: the best individuals of every direction and worth
+survive.
 
 | symbol | here       | meaning                                            |
 |--------|------------|----------------------------------------------------|
@@ -27,7 +28,9 @@ def evolve(
     settings: CounterpoiseSettings,
     rng: np.random.Generator,
 ) -> Floats:
-    """The final population (N, d) from X (n, d) with scaled values F. Only children are predicted.
+    """The final population (N, d) from X (n, d) with scaled values F.
+
+    Only children are predicted.
 
     One generation costs the prediction of at most 150 points and O((N + 150) K m).
     """
@@ -46,15 +49,23 @@ def evolve(
 
 
 def kept_per_direction(K: int, is_last: bool, settings: CounterpoiseSettings) -> int:
-    """With few directions the population would die out, so more individuals of each are kept."""
+    """With few directions the population would die out, so more individuals of each are
+    kept.
+    """
     enough = -(-settings.smallest_population // (2 * K))
     return max(1 if is_last else settings.kept, enough)
 
 
 def children(
-    variables: tuple[Variable, ...], X: Floats, count: int, settings: CounterpoiseSettings, rng: np.random.Generator
+    variables: tuple[Variable, ...],
+    X: Floats,
+    count: int,
+    settings: CounterpoiseSettings,
+    rng: np.random.Generator,
 ) -> Floats:
-    """Children of random pairs by crossover and mutation, some of them moved to bounds; (count, d), feasible."""
+    """Children of random pairs by crossover and mutation, some of them moved to bounds;
+    (count, d), feasible.
+    """
     pairs = -(-count // 2)
     parents = rng.integers(len(X), size=(2, pairs))
     brood = breed(variables, X[parents[0]], X[parents[1]], rng)[:count]
@@ -72,8 +83,12 @@ def set_one_to_bound(X: Floats, probability: float, rng: np.random.Generator) ->
     return moved
 
 
-def move_near_to_bounds(X: Floats, settings: CounterpoiseSettings, rng: np.random.Generator) -> Floats:
-    """With some probability per row, variables near a bound are moved to it, each with a probability of its own."""
+def move_near_to_bounds(
+    X: Floats, settings: CounterpoiseSettings, rng: np.random.Generator
+) -> Floats:
+    """With some probability per row, variables near a bound are moved to it, each with
+    a probability of its own.
+    """
     chosen = rng.random(len(X)) < settings.near_to_bound  # (n,)
     moved = chosen[:, None] & (rng.random(X.shape) < settings.moved)  # (n, d)
     to_low = moved & np.less(X, settings.near)

@@ -9,23 +9,35 @@ from app.optimizer.search.reference_vectors import Lattice
 @dataclass(frozen=True, slots=True)
 class CounterpoiseSettings:
     # Scale
-    smallest_range: float = 0.05  # a front's range below this share of the data's range is replaced by the latter
+    # a front's range below this share of the data's range is replaced by the latter
+    smallest_range: float = 0.05
 
     # Directions
     lattice: Lattice = "large"  # 105 / 126 / 275 directions at m = 3 / 5 / 10
-    ray_origin: float = 1.1  # where rays start, on the scale on which the front spans [0, 1]
+    ray_origin: float = (
+        1.1  # where rays start, on the scale on which the front spans [0, 1]
+    )
     smallest_weight: float = 0.001  # of an objective in a ray's direction
     pbi_penalty: float = 5.0  # weight of the distance from the direction
-    corners: bool = False  # also search where all objectives but one are small, so that ranges can grow
+    # also search where all objectives but one are small, so that ranges can grow
+    corners: bool = False
 
     # Search on the predicted means
     generations: int = 40
     brood: int = 150  # most children of a generation
-    kept: int = 2  # individuals kept per direction and worth; one in the last generation
-    smallest_population: int = 100  # with few directions (m = 1) more are kept per direction
+    kept: int = (
+        2  # individuals kept per direction and worth; one in the last generation
+    )
+    smallest_population: int = (
+        100  # with few directions (m = 1) more are kept per direction
+    )
     newest_pool: int = 200  # pool samples that the search starts from
-    one_to_bound: float = 0.1  # probability that one variable of a child is set to a bound
-    near_to_bound: float = 0.1  # probability that a child's variables near a bound are moved to it
+    one_to_bound: float = (
+        0.1  # probability that one variable of a child is set to a bound
+    )
+    near_to_bound: float = (
+        0.1  # probability that a child's variables near a bound are moved to it
+    )
     near: float = 0.1  # how near
     moved: float = 0.7  # probability of each of them
 
@@ -34,21 +46,30 @@ class CounterpoiseSettings:
     targets: int = 150  # most points that stand for the front to be found
     many_targets: int = 250  # the same from `many_objectives` on
     many_objectives: int = 8
-    targets_win: bool = False  # targets are the nondominated points that win a direction; else all nondominated ones
+    # targets are the nondominated points that win a direction; else all nondominated
+    # ones
+    targets_win: bool = False
 
     # Candidates of promotion
-    optimism: float = 2.0  # deviations by which a candidate's values are lowered before it may be dominated
-    candidates: int = 150  # more are thinned to the winners of each direction and `random_candidates`
+    # deviations by which a candidate's values are lowered before it may be dominated
+    optimism: float = 2.0
+    candidates: int = (
+        150  # more are thinned to the winners of each direction and `random_candidates`
+    )
     random_candidates: int = 100
 
     # Extras
-    evolved_share: float = 0.5  # extras chosen among children of the nondominated samples; the others: from the search
+    # extras chosen among children of the nondominated samples; the others: from the
+    # search
+    evolved_share: float = 0.5
     children_per_extra: int = 8
 
     # Models
     model_rows: int = 400  # most values that a model is conditioned on
     tuned_rows: int = 200  # most values that hyperparameters are found from
-    record: int = 15  # newest full samples that decide between the plain and the co-model
+    record: int = (
+        15  # newest full samples that decide between the plain and the co-model
+    )
     least_record: int = 6  # fewer do not decide: the plain model is used
     co_model: Literal["record", "never"] = "record"
 

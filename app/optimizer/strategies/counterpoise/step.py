@@ -1,4 +1,5 @@
-"""One step of the strategy `counterpoise`: fit, search, promote pool samples, choose extras.
+"""One step of the strategy `counterpoise`: fit, search, promote pool samples, choose
+extras.
 
 | symbol | here                | meaning                                                           |
 |--------|---------------------|-------------------------------------------------------------------|
@@ -15,7 +16,12 @@ from app.optimizer.proposal.proposal import Proposal
 from app.optimizer.search.design import latin
 from app.optimizer.search.novelty import is_new
 from app.optimizer.snapshot import Snapshot
-from app.optimizer.strategies.counterpoise.archive import SMALLEST_START, StepContext, gather, in_canonical_order
+from app.optimizer.strategies.counterpoise.archive import (
+    SMALLEST_START,
+    StepContext,
+    gather,
+    in_canonical_order,
+)
 from app.optimizer.strategies.counterpoise.cheap_points import extra_counts
 from app.optimizer.strategies.counterpoise.directions import directions
 from app.optimizer.strategies.counterpoise.extras import extra_points
@@ -35,7 +41,9 @@ def propose_by_promotion(
     rng: np.random.Generator,
     fit: Fit = fit_kriging,
 ) -> Proposal:
-    """What to evaluate next: a pure function of its arguments and of the generator's state."""
+    """What to evaluate next: a pure function of its arguments and of the generator's
+    state.
+    """
     snapshot, pool_order = in_canonical_order(snapshot)
     models = fit_objectives(problem, snapshot, settings, rng, fit)
     archive = gather(problem, snapshot, models, settings, rng)
@@ -46,9 +54,15 @@ def propose_by_promotion(
     population = search(context, rng)  # (N, d)
     found = archive.predict(population[is_new(population, archive.known)])
     full = choose_full_samples(context, found, snapshot.batch, rng)
-    counts = extra_counts(problem, snapshot.batch, full.missing_evaluations(snapshot.pool))  # (m,)
-    extras, sources = extra_points(context, found, full.candidates.X, int(counts.max()), rng)
-    return make_proposal(context, snapshot, full, extras, sources, counts, pool_order, population)
+    counts = extra_counts(
+        problem, snapshot.batch, full.missing_evaluations(snapshot.pool)
+    )  # (m,)
+    extras, sources = extra_points(
+        context, found, full.candidates.X, int(counts.max()), rng
+    )
+    return make_proposal(
+        context, snapshot, full, extras, sources, counts, pool_order, population
+    )
 
 
 def search(context: StepContext, rng: np.random.Generator) -> Floats:
@@ -60,4 +74,6 @@ def search(context: StepContext, rng: np.random.Generator) -> Floats:
     if len(X) < SMALLEST_START:
         more = latin(variables, SMALLEST_START - len(X), rng)
         X, F = np.vstack([X, more]), np.vstack([F, archive.scaled_means(more)])
-    return evolve(variables, archive.scaled_means, X, F, context.W, context.settings, rng)
+    return evolve(
+        variables, archive.scaled_means, X, F, context.W, context.settings, rng
+    )

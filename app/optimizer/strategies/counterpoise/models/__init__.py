@@ -1,1 +1,3 @@
-"""The models that promotion relies on: one per objective, and co-models of slow objectives."""
+"""The models that promotion relies on: one per objective, and co-models of slow
+objectives.
+"""

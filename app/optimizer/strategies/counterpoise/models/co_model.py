@@ -1,4 +1,5 @@
-"""A model of an expensive objective on x and the cheap values, and the record that decides whether it is used.
+"""A model of an expensive objective on x and the cheap values, and the record that
+decides whether it is used.
 
 | symbol | here       | meaning                                         |
 |--------|------------|-------------------------------------------------|
@@ -24,7 +25,9 @@ class CoModel:
         return self.model.mean(np.hstack([X, C]))
 
     def mean_and_std(self, X: Floats, C: Floats, S: Floats) -> tuple[Floats, Floats]:
-        """The variance grows by the squared change of the mean when a cheap value changes by its deviation."""
+        """The variance grows by the squared change of the mean when a cheap value
+        changes by its deviation.
+        """
         inputs = np.hstack([X, C])  # (N, d + p)
         mean, deviation = self.model.mean_and_std(inputs)
         variance = deviation**2
@@ -35,9 +38,16 @@ class CoModel:
         return mean, np.sqrt(variance)
 
 
-def errors(forecasts: Forecasts, settings: CounterpoiseSettings) -> tuple[float, float] | None:
-    """Summed absolute errors of the plain and of the co-model over the newest forecasts; None: too few."""
-    told, plain, co = (values[-settings.record :] for values in (forecasts.told, forecasts.plain, forecasts.co))
+def errors(
+    forecasts: Forecasts, settings: CounterpoiseSettings
+) -> tuple[float, float] | None:
+    """Summed absolute errors of the plain and of the co-model over the newest
+    forecasts; None: too few.
+    """
+    told, plain, co = (
+        values[-settings.record :]
+        for values in (forecasts.told, forecasts.plain, forecasts.co)
+    )
     if len(told) < settings.least_record:
         return None
     return float(np.abs(plain - told).sum()), float(np.abs(co - told).sum())

@@ -1,4 +1,6 @@
-"""What the strategy needs of a model of one objective, and how today's Kriging provides it."""
+"""What the strategy needs of a model of one objective, and how today's Kriging provides
+it.
+"""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -17,12 +19,17 @@ class Model(Protocol):
     def mean_and_std(self, X: Floats) -> tuple[Floats, Floats]: ...
 
 
-# Data, hyperparameters of the step before (or None), points whose values are pending, rows to tune on.
+# Data, hyperparameters of the step before (or None), points whose values are pending,
+# rows to tune on.
 Fit = Callable[[Data, Floats | None, Floats, int], Kriging]
 
 
-def fit_kriging(data: Data, theta: Floats | None, pending: Floats, tuned_rows: int) -> Kriging:
-    """Hyperparameters from a part of the data, the posterior from all; pending points are believed at their means."""
+def fit_kriging(
+    data: Data, theta: Floats | None, pending: Floats, tuned_rows: int
+) -> Kriging:
+    """Hyperparameters from a part of the data, the posterior from all; pending points
+    are believed at their means.
+    """
     if len(data) <= tuned_rows:
         model = Kriging(theta0=theta).fit(data.X, data.y)
     else:

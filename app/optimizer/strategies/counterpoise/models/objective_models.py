@@ -1,4 +1,5 @@
-"""The models of all objectives: predictions that respect what is already known of a sample.
+"""The models of all objectives: predictions that respect what is already known of a
+sample.
 
 | symbol   | here            | meaning                                      |
 |----------|-----------------|----------------------------------------------|
@@ -18,9 +19,21 @@ from app.optimizer.problem import Problem
 from app.optimizer.proposal.full_sample_report import CoModelReport
 from app.optimizer.samples import Samples
 from app.optimizer.snapshot import Data, Snapshot
-from app.optimizer.strategies.counterpoise.models.co_model import CoModel, earned, errors
-from app.optimizer.strategies.counterpoise.models.model import Constant, Fit, Model, fit_kriging
-from app.optimizer.strategies.counterpoise.models.training import full_samples, training_data
+from app.optimizer.strategies.counterpoise.models.co_model import (
+    CoModel,
+    earned,
+    errors,
+)
+from app.optimizer.strategies.counterpoise.models.model import (
+    Constant,
+    Fit,
+    Model,
+    fit_kriging,
+)
+from app.optimizer.strategies.counterpoise.models.training import (
+    full_samples,
+    training_data,
+)
 from app.optimizer.strategies.counterpoise.settings import CounterpoiseSettings
 
 
@@ -47,7 +60,9 @@ class ObjectiveModels:
         return self.complete(X, nothing, nothing.astype(np.bool_))
 
     def complete(self, X: Floats, F: Floats, known: Bools) -> tuple[Floats, Floats]:
-        """Means and deviations where F (N, m) is not known; F itself, with deviation 0, where it is."""
+        """Means and deviations where F (N, m) is not known; F itself, with deviation 0,
+        where it is.
+        """
         mean, deviation = self._plain(X, F, known)
         for i, co in enumerate(self.co):
             missing = ~known[:, i]
@@ -58,7 +73,9 @@ class ObjectiveModels:
         return mean, deviation
 
     def forecasts(self, X: Floats, F: Floats, known: Bools) -> tuple[Floats, Floats]:
-        """What the plain and the co-models say of these points, (N, m) each; NaN where there is no co-model."""
+        """What the plain and the co-models say of these points, (N, m) each; NaN where
+        there is no co-model.
+        """
         mean, _ = self._plain(X, F, known)
         co_mean = np.full(mean.shape, np.nan)
         for i, co in enumerate(self.co):
@@ -75,7 +92,9 @@ class ObjectiveModels:
         return mean, deviation
 
 
-def complete_samples(models: ObjectiveModels, samples: Samples) -> tuple[Floats, Floats]:
+def complete_samples(
+    models: ObjectiveModels, samples: Samples
+) -> tuple[Floats, Floats]:
     return models.complete(samples.X, samples.F, samples.known)
 
 
@@ -93,7 +112,11 @@ def fit_objectives(
     reports: list[ModelReport | None] = []
     for i in range(problem.m):
         data = training_data(snapshot, rows, i, settings.model_rows)
-        fitted = fit(data, snapshot.theta[i], snapshot.pending[i], settings.tuned_rows) if len(data) else None
+        fitted = (
+            fit(data, snapshot.theta[i], snapshot.pending[i], settings.tuned_rows)
+            if len(data)
+            else None
+        )
         plain.append(Constant() if fitted is None else fitted)
         reports.append(report_on(fitted, None))
     co_models: list[CoModel | None] = []
@@ -101,22 +124,40 @@ def fit_objectives(
     for i in range(problem.m):
         fitted = _fit_co_model(problem, snapshot, rows, i, settings, fit)
         co_models.append(None if fitted is None else CoModel(fitted))
-        co_reports.append(None if fitted is None else _co_report(fitted, snapshot, i, settings))
+        co_reports.append(
+            None if fitted is None else _co_report(fitted, snapshot, i, settings)
+        )
     used = tuple(each is not None and each.used for each in co_reports)
-    return ObjectiveModels(tuple(plain), tuple(co_models), used, cheap, tuple(reports), tuple(co_reports))
+    return ObjectiveModels(
+        tuple(plain), tuple(co_models), used, cheap, tuple(reports), tuple(co_reports)
+    )
 
 
 def _fit_co_model(
-    problem: Problem, snapshot: Snapshot, rows: Ints, i: int, settings: CounterpoiseSettings, fit: Fit
+    problem: Problem,
+    snapshot: Snapshot,
+    rows: Ints,
+    i: int,
+    settings: CounterpoiseSettings,
+    fit: Fit,
 ) -> Kriging | None:
-    if settings.co_model == "never" or i in problem.cheap or not problem.cheap or len(rows) < 2:
+    if (
+        settings.co_model == "never"
+        or i in problem.cheap
+        or not problem.cheap
+        or len(rows) < 2
+    ):
         return None
-    inputs = np.hstack([snapshot.X[rows], snapshot.F[rows][:, problem.cheap]])  # (n, d + p)
+    inputs = np.hstack(
+        [snapshot.X[rows], snapshot.F[rows][:, problem.cheap]]
+    )  # (n, d + p)
     data = Data(inputs, snapshot.F[rows, i])
     return fit(data, snapshot.co_theta[i], inputs[:0], settings.tuned_rows)
 
 
-def _co_report(fitted: Kriging, snapshot: Snapshot, i: int, settings: CounterpoiseSettings) -> CoModelReport:
+def _co_report(
+    fitted: Kriging, snapshot: Snapshot, i: int, settings: CounterpoiseSettings
+) -> CoModelReport:
     found = errors(snapshot.forecasts[i], settings)
     return CoModelReport(
         used=earned(snapshot.forecasts[i], settings),
