@@ -43,12 +43,16 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    _rewrite(lambda code: SENTENCES[code], lambda body: {"reason": body["detail"]})
+    _rewrite(lambda code: SENTENCES.get(code, EXHAUSTED), _with_sentence)
 
 
 def _with_code(body: dict[str, Any]) -> dict[str, Any]:
-    sentence = body["reason"]
+    sentence = body.get("reason") or EXHAUSTED
     return {"reason": CODES.get(sentence, "space_exhausted"), "detail": sentence}
+
+
+def _with_sentence(body: dict[str, Any]) -> dict[str, Any]:
+    return {"reason": body.get("detail") or EXHAUSTED}
 
 
 def _rewrite(

@@ -27,9 +27,8 @@ class Growth:
 
     objectives: dict[int, Counter[str]] = field(default_factory=dict)
     samples: Counter[int] = field(default_factory=Counter)  # outputs not settled
-    withdrawn: list[int] = field(
-        default_factory=list
-    )  # planned samples that leave the plan
+    # Planned samples that leave the plan.
+    withdrawn: set[int] = field(default_factory=set)
     settled_full: int = 0
 
 
@@ -44,7 +43,7 @@ def growth(changes: ChangeSet, co_objectives: CoObjectives) -> Growth:
     return grown
 
 
-def _withdrawn(changes: Iterable[JobChange]) -> list[int]:
+def _withdrawn(changes: Iterable[JobChange]) -> set[int]:
     """Planned samples one of whose full jobs is superseded: they will not be evaluated
     on all outputs.
     """
@@ -53,7 +52,7 @@ def _withdrawn(changes: Iterable[JobChange]) -> list[int]:
         for change in changes
         if change.state is JobState.SUPERSEDED and not change.job.cheap_only
     ]
-    return sorted({job.sample for job in superseded if job.sample_planned})
+    return {job.sample for job in superseded if job.sample_planned}
 
 
 def _settled_full(changes: Iterable[JobChange], grown: Growth) -> int:

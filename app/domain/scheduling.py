@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from app.domain.jobs import Job
 from app.domain.stepping import Nothing, Progress, Stream, due
-from app.domain.studies import Objective, Study, co_objectives
+from app.domain.studies import Objective, Study, co_objectives_of
 from counterpoise.wire.codes import Phase
 
 NO_JOBS: Mapping[int, int] = MappingProxyType({})
@@ -112,11 +112,11 @@ def _may_become_due(
 
 def _samples_settled_by(jobs: Sequence[Job], objectives: Sequence[Objective]) -> int:
     """At most how many full samples have no open output after these jobs."""
-    with_runs = co_objectives(objectives)
+    co_objectives = co_objectives_of(objectives)
     outputs: Counter[int] = Counter()
     open_before: dict[int, int] = {}
     for job in jobs:
         if not job.cheap_only:
-            outputs[job.sample] += 1 + len(with_runs[job.objective])
+            outputs[job.sample] += 1 + len(co_objectives[job.objective])
             open_before[job.sample] = job.sample_open
     return sum(outputs[sample] >= open_before[sample] for sample in outputs)

@@ -162,7 +162,7 @@ class Queue:
     ending: Ending | None
 
 
-def co_objectives(objectives: Sequence[Objective]) -> CoObjectives:
+def co_objectives_of(objectives: Sequence[Objective]) -> CoObjectives:
     """The objectives whose values come with each objective's run."""
     found: CoObjectives = {
         objective.id: [] for objective in objectives if objective.has_jobs

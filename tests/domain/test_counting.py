@@ -2,11 +2,11 @@
 
 from app.domain.changes import ChangeSet, JobChange, Result, supersede
 from app.domain.counting import growth
-from app.domain.studies import co_objectives
+from app.domain.studies import co_objectives_of
 from counterpoise.wire.codes import FailureKind, JobState, Outcome
 from tests.domain.records import OBJECTIVES, job
 
-WITH_RUNS = co_objectives(
+WITH_RUNS = co_objectives_of(
     OBJECTIVES
 )  # lift (2) comes with mass (1); crash (3) has jobs of its own
 
@@ -71,7 +71,7 @@ def test_a_superseded_full_job_withdraws_its_sample_from_the_plan() -> None:
         job(id=8, sample=6, cheap_only=True, sample_planned=False),
     )
     grown = growth(ChangeSet(supersede([full, cheap])), WITH_RUNS)
-    assert grown.withdrawn == [5]
+    assert grown.withdrawn == {5}
     assert grown.settled_full == 0  # it no longer counts
     assert grown.objectives[1]["superseded"] == 2
     assert grown.objectives[1]["open_full"] == -1
@@ -80,7 +80,7 @@ def test_a_superseded_full_job_withdraws_its_sample_from_the_plan() -> None:
 
 def test_a_superseded_imported_sample_is_not_part_of_the_plan() -> None:
     imported = job(state=JobState.READY, lease=None, sample_planned=False)
-    assert growth(ChangeSet(supersede([imported])), WITH_RUNS).withdrawn == []
+    assert growth(ChangeSet(supersede([imported])), WITH_RUNS).withdrawn == set()
 
 
 def test_anomalies_and_imported_results() -> None:

@@ -393,7 +393,7 @@ def test_odd_names_of_fields_are_escaped() -> None:
     ] == ["#/ratios/?~1"]
 
 
-def with_runs(**same_run_as: str | None) -> dict[str, Any]:
+def co_objectives(**same_run_as: str | None) -> dict[str, Any]:
     return {
         **MINIMAL,
         "objectives": [
@@ -403,7 +403,7 @@ def with_runs(**same_run_as: str | None) -> dict[str, Any]:
 
 
 def test_a_chain_of_runs_says_the_way_out() -> None:
-    assert faults(with_runs(a="b", b="c", c=None)) == [
+    assert faults(co_objectives(a="b", b="c", c=None)) == [
         (
             "#/objectives/0/same_run_as",
             "'b' has no jobs of its own, as it is in the run of 'c'; write 'c' here",
@@ -412,7 +412,7 @@ def test_a_chain_of_runs_says_the_way_out() -> None:
 
 
 def test_a_circle_of_runs_is_shown_for_each_of_its_members() -> None:
-    assert faults(with_runs(a="b", b="c", c="a")) == [
+    assert faults(co_objectives(a="b", b="c", c="a")) == [
         ("#/objectives/0/same_run_as", "goes in a circle: a -> b -> c -> a"),
         ("#/objectives/1/same_run_as", "goes in a circle: b -> c -> a -> b"),
         ("#/objectives/2/same_run_as", "goes in a circle: c -> a -> b -> c"),
@@ -420,7 +420,7 @@ def test_a_circle_of_runs_is_shown_for_each_of_its_members() -> None:
 
 
 def test_a_chain_into_a_circle_ends() -> None:
-    found = dict(faults(with_runs(a="b", b="c", c="b")))
+    found = dict(faults(co_objectives(a="b", b="c", c="b")))
     assert (
         found["#/objectives/0/same_run_as"]
         == "'b' has no jobs of its own, as it is in the run of 'c'"

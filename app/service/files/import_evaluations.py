@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import chain
 
 from app.domain.changes import Event, Result
-from app.domain.studies import Study, co_objectives
+from app.domain.studies import Study, co_objectives_of
 from app.errors import ImportInvalid, StateChanged
 from app.service.files.evaluation_reader import Reading
 from app.service.files.import_rules import INFEASIBLE, Existing, ImportChanges
@@ -71,7 +71,7 @@ def _changes(
     objectives = objectives_of(connection, study.id)
     names = {objective.id: objective.name for objective in objectives}
     ids = {objective.name: objective.id for objective in objectives}
-    changes = ImportChanges(co_objectives(objectives), study.limits, evaluate, names)
+    changes = ImportChanges(co_objectives_of(objectives), study.limits, evaluate, names)
     points = changes.merge(reading.evaluations)
     samples = samples_at(connection, study.id, list(points))
     sample_ids = sorted(sample.id for sample in chain.from_iterable(samples.values()))

@@ -7,7 +7,7 @@ from app.domain.jobs import Job
 from app.domain.stepping import Decision, Finish, Nothing, supersedes
 from app.domain.stepping import Step as StepDecision
 from app.domain.steps import Step
-from app.domain.studies import ENDING_DETAILS, Objective, Study, co_objectives
+from app.domain.studies import ENDING_DETAILS, Objective, Study, co_objectives_of
 from app.fault_points import point
 from app.service.planning.compute_step import Plan
 from app.service.planning.schedule import schedule_due_steps
@@ -48,7 +48,7 @@ def _commit(connection: Connection, step: Step, plan: Plan) -> bool:
         return False
     ending = _ending(study, step, plan)
     objectives = objectives_of(connection, study.id)
-    with_runs = co_objectives(objectives)
+    co_objectives = co_objectives_of(objectives)
     superseded = _superseded_jobs(connection, study, step, ending)
     events = [Event(EventKind.STEP, _summary(study, step, plan))]
     if ending is not None:
@@ -58,12 +58,12 @@ def _commit(connection: Connection, step: Step, plan: Plan) -> bool:
         connection,
         study,
         ChangeSet(jobs=supersede(superseded), events=events),
-        with_runs,
+        co_objectives,
     )
     _advance(connection, study, objectives, step, plan)
     number = step.number if step.kind is StepKind.SEARCH else 0
     add_samples(
-        connection, study.id, plan.samples, with_runs, step=step.id, number=number
+        connection, study.id, plan.samples, co_objectives, step=step.id, number=number
     )
     if ending is not None:
         finish_study(connection, study.id, ending)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.domain.jobs import Job
 from app.domain.samples import Evaluation
-from app.domain.studies import ENDING_DETAILS, Objective, Study, co_objectives
+from app.domain.studies import ENDING_DETAILS, Objective, Study, co_objectives_of
 from app.domain.times import iso
 from app.errors import JobUnknown
 from app.store.database import Connection, Database
@@ -64,7 +64,7 @@ def explain_job(database: Database, job_id: int) -> JobStory:
         }
         sample = find_sample(connection, job.sample)
         facts = _facts(connection, job, study, objectives[job.objective])
-    also = co_objectives(list(objectives.values()))[job.objective]
+    also = co_objectives_of(list(objectives.values()))[job.objective]
     variables = [variable.name for variable in study.spec.variables]
     values = [
         evaluation.value

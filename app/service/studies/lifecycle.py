@@ -12,7 +12,7 @@ from app.domain.studies import (
     NewObjective,
     Objective,
     Study,
-    co_objectives,
+    co_objectives_of,
 )
 from app.errors import (
     ObjectiveUnknown,
@@ -157,7 +157,10 @@ def _stop(connection: Connection, name: str, cancel_running: bool) -> None:
         body = {"reason": Ending.STOPPED, "detail": ENDING_DETAILS[Ending.STOPPED]}
         changes.events = [Event(EventKind.STOPPED), Event(EventKind.FINISHED, body)]
     apply(
-        connection, study, changes, co_objectives(objectives_of(connection, study.id))
+        connection,
+        study,
+        changes,
+        co_objectives_of(objectives_of(connection, study.id)),
     )
     if not study.is_finished:
         finish_study(connection, study.id, Ending.STOPPED)
@@ -211,7 +214,7 @@ def _retry(connection: Connection, name: str, names: Sequence[str] | None) -> in
     changes = ChangeSet(events=[Event(EventKind.RETRIED, {"jobs": len(failed)})])
     for job in failed:
         job_rules.retry(changes, job)
-    apply(connection, study, changes, co_objectives(objectives))
+    apply(connection, study, changes, co_objectives_of(objectives))
     change_study(
         connection, study.id, cancel_running=False
     )  # their values are wanted, although it was stopped

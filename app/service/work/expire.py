@@ -9,7 +9,7 @@ from app.domain import job_rules
 from app.domain.changes import ChangeSet
 from app.domain.jobs import Job
 from app.domain.scheduling import prefix_until_due
-from app.domain.studies import Study, co_objectives
+from app.domain.studies import Study, co_objectives_of
 from app.fault_points import point
 from app.service.planning.schedule import schedule_due_steps
 from app.store.database import Connection, Database
@@ -80,12 +80,16 @@ def _clean_up(connection: Connection) -> None:
 def expire_jobs(connection: Connection, study_id: int, ids: Sequence[int]) -> int:
     if lock_study(connection, study_id) is None:
         return 0
-    jobs = lock_jobs(connection, ids)
-    overdue = [jobs[job] for job in sorted(still_overdue(connection, ids))]
+    lock_jobs(connection, ids)
+    left = sorted(still_overdue(connection, ids))
     ended: list[str] = []
-    while len(ended) < len(overdue):
+    while left:
         study = find_study_by_id(connection, study_id)
-        ended += _expire_prefix(connection, study, overdue[len(ended) :])
+        # Read again: what was settled before has changed the samples of the others.
+        jobs = lock_jobs(connection, left)
+        expired = _expire_prefix(connection, study, [jobs[job] for job in left])
+        ended += expired
+        left = left[len(expired) :]
     count_attempts(connection, dict.fromkeys(ended))
     point("expire.written")
     return len(ended)
@@ -96,12 +100,12 @@ def _expire_prefix(
 ) -> list[str]:
     """Expire as many as may be settled in one go; returns the leases that ended."""
     objectives = objectives_of(connection, study.id)
-    with_runs = co_objectives(objectives)
+    co_objectives = co_objectives_of(objectives)
     changes = ChangeSet()
     count, _ = prefix_until_due(study, objectives, overdue)
     for job in overdue[:count]:
-        job_rules.expire(changes, job, with_runs[job.objective], study.limits)
-    apply(connection, study, changes, with_runs)
+        job_rules.expire(changes, job, co_objectives[job.objective], study.limits)
+    apply(connection, study, changes, co_objectives)
     notify(connection)
     if changes.results:
         schedule_due_steps(connection, find_study_by_id(connection, study.id))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from app.domain import job_rules
 from app.domain.changes import ChangeSet
 from app.domain.jobs import Attempt, Job
-from app.domain.studies import Objective, Study, co_objectives
+from app.domain.studies import Objective, Study, co_objectives_of
 from app.domain.times import iso
 from app.fault_points import point
 from app.store.database import Connection, Database
@@ -117,7 +117,7 @@ def _revive_in_study(
         lease: (jobs[owner.job], attempts[lease]) for lease, owner in owners.items()
     }
     changes = _revivals(of_leases, objectives)
-    apply(connection, study, changes, co_objectives(list(objectives.values())))
+    apply(connection, study, changes, co_objectives_of(list(objectives.values())))
     revived |= {lease: attempts[lease] for lease in changes.ended_leases}
     deadlines = extend_leases(
         connection, {lease: owners[lease].job for lease in changes.ended_leases}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from app.domain import job_rules
 from app.domain.changes import ChangeSet
-from app.domain.studies import Study, co_objectives
+from app.domain.studies import Study, co_objectives_of
 from app.store.database import Connection, Database
 from app.store.studies.studies import objectives_of
 from app.store.wakeups import notify
@@ -44,7 +44,10 @@ def _release_in_study(
         if jobs[job].is_held_by(lease):
             job_rules.release(changes, jobs[job], study.limits)
     apply(
-        connection, study, changes, co_objectives(objectives_of(connection, study.id))
+        connection,
+        study,
+        changes,
+        co_objectives_of(objectives_of(connection, study.id)),
     )
     if changes.jobs:
         notify(connection)

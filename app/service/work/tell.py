@@ -12,7 +12,7 @@ from app.domain.changes import ChangeSet
 from app.domain.job_rules import Report
 from app.domain.jobs import Attempt, Job
 from app.domain.scheduling import prefix_until_due
-from app.domain.studies import CoObjectives, Objective, Study, co_objectives
+from app.domain.studies import CoObjectives, Objective, Study, co_objectives_of
 from app.fault_points import point
 from app.service.planning.schedule import schedule_due_steps
 from app.store.database import Connection, Database
@@ -158,24 +158,24 @@ class _StudyTells:
     co_objectives: CoObjectives = field(init=False)
 
     def __post_init__(self) -> None:
-        self.co_objectives = co_objectives(self.objectives)
+        self.co_objectives = co_objectives_of(self.objectives)
 
     def tell(self, item: Tell, job: Job, attempt: Attempt) -> Told:
         if attempt.outcome is not None and attempt.outcome.was_told:
             return _told_again(item, job, attempt)
-        others = {
+        co_ids = {
             o.name: o.id
             for o in self.objectives
             if o.id in self.co_objectives[job.objective]
         }
-        fault = _fault(item, others)
+        fault = _fault(item, co_ids)
         if fault is not None:
             return Told(job=job.id, status=422, state=job.state, detail=fault)
-        report = _report(item, others)
+        report = _report(item, co_ids)
         if report.failure is None:
-            with_it = self.co_objectives[job.objective]
+            its_co_objectives = self.co_objectives[job.objective]
             outcome, state = job_rules.tell_value(
-                self.changes, job, attempt, report, with_it
+                self.changes, job, attempt, report, its_co_objectives
             )
         else:
             outcome, state = Outcome.FAILED, self._fail(job, report, report.failure)
@@ -183,9 +183,9 @@ class _StudyTells:
 
     def _fail(self, job: Job, report: Report, kind: FailureKind) -> JobState:
         self.changes.attempts.append(report.ended(Outcome.FAILED))
-        with_it = self.co_objectives[job.objective]
+        its_co_objectives = self.co_objectives[job.objective]
         return job_rules.tell_failure(
-            self.changes, job, report.lease, kind, with_it, self.study.limits
+            self.changes, job, report.lease, kind, its_co_objectives, self.study.limits
         )
 
 

@@ -35,20 +35,27 @@ def definitions_of(
 ) -> dict[int, Definition]:
     """What never changes about these studies; each process reads and parses it once.
 
-    Not in the transaction that creates a study: SQLite would reuse the id after a
-    rollback.
+    A study that was deleted meanwhile is left out. Not to be called in the transaction
+    that creates a study: SQLite would reuse the id after a rollback.
     """
     cached = _cache.setdefault(connection.engine, {})
-    missing = [study for study in ids if study not in cached]
+    # A dictionary of its own: other threads may clear the cache.
+    found: dict[int, Definition] = {}
+    for study in ids:
+        definition = cached.get(study)
+        if definition is not None:
+            found[study] = definition
+    missing = [study for study in ids if study not in found]
     if missing:
-        if len(cached) + len(missing) > MOST_CACHED:
+        read = read_definitions(connection, missing)
+        if len(cached) + len(read) > MOST_CACHED:
             cached.clear()
-            missing = list(ids)
-        cached |= _read_definitions(connection, missing)
-    return {study: cached[study] for study in ids}
+        cached.update(read)
+        found.update(read)
+    return found
 
 
-def _read_definitions(
+def read_definitions(
     connection: Connection, ids: Collection[int]
 ) -> dict[int, Definition]:
     objectives_by_study = objectives_of_all(connection, ids)
@@ -72,9 +79,10 @@ _DEFINITIONS = select(
 
 
 def study_records(connection: Connection, rows: Sequence[Any]) -> list[Study]:
-    """Records of rows with STUDY_COLUMNS."""
+    """Records of rows with STUDY_COLUMNS; a study deleted meanwhile is left out."""
     definitions = definitions_of(connection, [row.id for row in rows])
-    return [study_from_row(row, definitions[row.id].spec) for row in rows]
+    existing = [row for row in rows if row.id in definitions]
+    return [study_from_row(row, definitions[row.id].spec) for row in existing]
 
 
 def create_study(
@@ -137,7 +145,7 @@ def find_study(
 ) -> Study | None:
     query = select(*STUDY_COLUMNS).where(studies.c.name == name)
     rows = connection.execute(query.with_for_update() if lock else query).all()
-    return study_records(connection, rows)[0] if rows else None
+    return next(iter(study_records(connection, rows)), None)
 
 
 def find_study_by_id(connection: Connection, study: int) -> Study:

@@ -183,13 +183,12 @@ _END_ATTEMPT = bulk_update(
 
 
 def _sample_rows(grown: Growth) -> Iterator[Row]:
-    withdrawn = set(grown.withdrawn)
     for sample, opened in grown.samples.items():
-        if opened or sample in withdrawn:
+        if opened or sample in grown.withdrawn:
             yield {
                 "sample": sample,
                 "opened": opened,
-                "is_withdrawn": sample in withdrawn,
+                "is_withdrawn": sample in grown.withdrawn,
             }
 
 

@@ -40,7 +40,7 @@ SELECT_JOBS: Select[tuple[object, ...]] = select(*JOB_COLUMNS).join(
 def lock_study(connection: Connection, study: int) -> Study | None:
     """None if it was deleted."""
     rows = connection.execute(_LOCK_STUDY, {"study": study}).all()
-    return study_records(connection, rows)[0] if rows else None
+    return next(iter(study_records(connection, rows)), None)
 
 
 _LOCK_STUDY = (

@@ -447,3 +447,22 @@ def wait_for_waiting(database: Database, count: int) -> None:
                 return
         time.sleep(0.02)
     raise AssertionError(f"{count} should wait for a lock")
+
+
+@pytest.mark.parametrize("lost", [2, 4])
+def test_samples_are_counted_as_settled_when_all_their_runs_are_lost_at_once(
+    database: Database, lost: int
+) -> None:
+    """The list of expired leases is split between two runs of one sample."""
+    lab = Lab(database, max_losses=1, initial_samples=4)
+    lab.plan()
+    jobs_of_design = lab.ask(most=8)
+    samples = sorted({job.sample for job in jobs_of_design})[:lost]
+    dead = [job for job in jobs_of_design if job.sample in samples]
+    lab.expire(*dead)
+    lab.check_counters()
+    for job in jobs_of_design:
+        if job not in dead:
+            lab.tell(job)
+    lab.check_counters()
+    assert lab.run(rounds=30).phase == "finished"
