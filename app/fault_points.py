@@ -18,9 +18,8 @@ _POLL_S = 0.005
 def _trigger(name: str) -> None:
     folder = Path(_FOLDER or "")
     try:
-        (folder / f"{name}.kill").rename(
-            folder / f"{name}.killed"
-        )  # atomic: kills one process only
+        # Atomic: kills one process only
+        (folder / f"{name}.kill").rename(folder / f"{name}.killed")
     except FileNotFoundError:
         pass
     else:

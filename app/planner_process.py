@@ -33,9 +33,10 @@ COMMAND = [
 
 def run_planner(settings: Settings, *, with_parent: bool) -> None:
     """Plan until SIGINT or SIGTERM or, with a parent, until standard input ends."""
+    # Here: a server imports this module and needs no scikit-learn
     from app.planner import (
         planner,
-    )  # here: a server imports this module and needs no scikit-learn
+    )
 
     configure_logs(settings)
     prepare_database(settings)

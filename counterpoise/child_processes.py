@@ -45,9 +45,10 @@ def end_with_parent(
 
 
 def _end_with_parent(stop: Callable[[], object] | None, grace_s: float) -> None:
+    # Here: a supervisor starts faster without it
     from multiprocessing import (
         parent_process,
-    )  # here: a supervisor starts faster without it
+    )
 
     parent = parent_process()
     if parent is not None:
@@ -179,9 +180,8 @@ def supervise(
 
 def _supervisor() -> None:
     grace_s, stdout, stderr, *command = sys.argv[1:]
-    _prctl(
-        _PR_SET_CHILD_SUBREAPER, 1
-    )  # orphans of the command become children of this process
+    # Orphans of the command become children of this process
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     signals = _pipe_of_signals()
     began = time.monotonic()
     try:

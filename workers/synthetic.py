@@ -7,10 +7,11 @@ from math import cos, pi, prod, sin
 
 from counterpoise.wire.work import Job
 
+# In the environment: how many objectives, and their latencies
 M, LATENCIES = (
     "DEMO_OBJECTIVES",
     "DEMO_LATENCIES_S",
-)  # in the environment: how many objectives, and their latencies
+)
 
 
 def dtlz2(x: Mapping[str, float], job: Job) -> float:

@@ -157,9 +157,8 @@ def framework_response(request: Request, error: HTTPException) -> JSONResponse:
     slug, title = FRAMEWORK.get(status, (f"http-{status}", HTTPStatus(status).phrase))
     headers = dict(error.headers or {})
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
-        headers["Allow"] = _allowed_methods(
-            request
-        )  # the framework names those of one route only
+        # The framework names those of one route only
+        headers["Allow"] = _allowed_methods(request)
     response = problem_response(
         request, status, slug, title, _framework_detail(request, error, headers)
     )

@@ -70,9 +70,8 @@ class ChangeSet:
     results: list[Result] = field(default_factory=list)
     attempts: list[AttemptEnd] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)  # besides those of the results
-    anomalies: list[tuple[int, Outcome]] = field(
-        default_factory=list
-    )  # objective; expired, late or duplicate
+    # Objective; expired, late or duplicate
+    anomalies: list[tuple[int, Outcome]] = field(default_factory=list)
 
     @property
     def makes_jobs_ready(self) -> bool:

@@ -71,9 +71,8 @@ def tell_value(
         return outcome, job.state
     overtake(changes, job, by=report.lease)
     changes.jobs.append(_settled(job, JobState.DONE))
-    measured_s = (
-        attempt.age_s if attempt.age_s >= 0.0 else None
-    )  # negative after a clock was set back
+    # Negative after a clock was set back
+    measured_s = attempt.age_s if attempt.age_s >= 0.0 else None
     duration_s = report.duration_s if report.duration_s is not None else measured_s
     changes.results.append(
         Result(job.sample, job.objective, report.value, duration_s=duration_s)

@@ -15,9 +15,8 @@ LAST_DURATIONS = 100  # that a median is taken of
 SHORTEST_S = 1e-6
 LARGEST_RATIO = 1e9  # beyond any `max_ratio`: a quotient may overflow
 ROUNDING = 1e-12  # 0.3 / 0.1 counts as 3
-Durations = Mapping[
-    int, Sequence[float]
-]  # by objective with jobs of its own, newest first
+# By objective with jobs of its own, newest first
+Durations = Mapping[int, Sequence[float]]
 
 
 def declared_ratios(spec: Specification) -> list[float] | None:

@@ -24,9 +24,8 @@ class Sample:
     x: list[float]
     full: bool
     open: int  # outputs not settled
-    imported_seq: (
-        int | None
-    )  # the number of the study's sequence from which steps see an imported sample
+    # The number of the study's sequence from which steps see an imported sample
+    imported_seq: int | None
     # The step that proposed it; None if it was imported.
     kind: StepKind | None
     number: int

@@ -19,9 +19,8 @@ class Step:
     state: StepState
     due_seq: int  # the prefix of the study's sequence that it reads
     due_at: float
-    inputs: dict[
-        str, Any
-    ]  # what else it depends on, as it was then: size, budget, ratios, cheap objectives
+    # What else it depends on, as it was then: size, budget, ratios, cheap objectives
+    inputs: dict[str, Any]
     claim: str | None
     claim_expires_at: float | None
     faults: int

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from counterpoise.wire.codes import Ending, Phase, StudyState
 from counterpoise.wire.specification import Specification
 
-CoObjectives = dict[
-    int, list[int]
-]  # by objective with jobs of its own: the objectives that come with its run
+# By objective with jobs of its own: the objectives that come with its run
+CoObjectives = dict[int, list[int]]
 
 ENDING_DETAILS = {
     Ending.BUDGET_USED: "the budget is used up",

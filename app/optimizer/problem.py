@@ -16,9 +16,8 @@ from typing import Literal
 
 from app.optimizer.search.novelty import TOLERANCE
 
-LARGEST_INTEGER = (
-    2**52
-)  # beyond it a float has no halves, where the bins of integers meet
+# Beyond it a float has no halves, where the bins of integers meet
+LARGEST_INTEGER = 2**52
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +103,8 @@ class Objective:
 class Problem:
     variables: Variables
     objectives: tuple[Objective, ...]
-    ratios: tuple[
-        float, ...
-    ]  # r_i >= 1, one per objective; a part of an evaluation does not count
+    # R_i >= 1, one per objective; a part of an evaluation does not count
+    ratios: tuple[float, ...]
     cheap_threshold: float = 1.0
     fixed_cheap: tuple[int, ...] | None = (
         None  # the cheap objectives, once they are fixed; else from the ratios

@@ -18,9 +18,8 @@ import numpy as np
 from app.optimizer.arrays import Floats, Ints
 from app.optimizer.samples import Samples, no_samples
 
-NO_SAMPLES = no_samples(
-    0, 0
-)  # stands for none, whatever the numbers of variables and objectives
+# Stands for none, whatever the numbers of variables and objectives
+NO_SAMPLES = no_samples(0, 0)
 LARGEST = 1e100  # of a value: squares in the models must not overflow
 # of a standard deviation, or it counts as 0: its square, times 1e-8 for eps, must not
 # underflow

@@ -97,7 +97,6 @@ def _compute(step: Step) -> Plan:
 
 
 def _follow_parent() -> None:
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches the whole process group; the parent decides
+    # Ctrl-C reaches the whole process group; the parent decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()

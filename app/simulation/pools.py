@@ -51,9 +51,8 @@ class Floor:
     rng: np.random.Generator
     max_attempts: int = 3
     now: float = 0.0
-    _busy: list[float] = field(
-        init=False
-    )  # worker time given to attempts, per pool, until they end
+    # Worker time given to attempts, per pool, until they end
+    _busy: list[float] = field(init=False)
     _free: list[int] = field(init=False)
     _queues: list[list[tuple[bool, int, Job]]] = field(init=False)
     _running: list[tuple[float, int, Job]] = field(init=False, default_factory=list)

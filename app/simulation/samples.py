@@ -30,9 +30,8 @@ class Samples:
     m: int
     all: list[Sample] = field(default_factory=list)
     unsettled_full: int = 0  # samples
-    unsettled_jobs: dict[tuple[int, bool], int] = field(
-        default_factory=dict
-    )  # by objective and whether full
+    # By objective and whether full
+    unsettled_jobs: dict[tuple[int, bool], int] = field(default_factory=dict)
 
     def add(
         self, X: Array, objectives: Iterable[int], *, full: bool, step: int

@@ -36,15 +36,15 @@ from app.simulation.samples import Samples
 from counterpoise.wire.codes import Phase, StepKind
 
 Array = NDArray[np.float64]
-Evaluate = Callable[
-    [Array, int], float
-]  # a point of the unit cube (d,) and an objective's number -> minimised value
+# A point of the unit cube (d,) and an objective's number -> minimised value
+Evaluate = Callable[[Array, int], float]
 Score = Callable[[Array], float]  # of the complete samples' values, (n, m)
+# With the seed: durations and failures; no step draws random numbers from it
 POOL_STREAM = (
     3,
     0,
     0,
-)  # with the seed: durations and failures; no step draws random numbers from it
+)
 BATCH = 3  # u
 
 
@@ -56,9 +56,8 @@ class Report:
     failed: int  # jobs failed for good
     steps: int
     score: float
-    history: tuple[
-        tuple[float, float], ...
-    ]  # (virtual time, score) at every step and at the end
+    # (virtual time, score) at every step and at the end
+    history: tuple[tuple[float, float], ...]
     values: Array = field(compare=False)  # of the complete samples, (n, m)
 
 
@@ -101,13 +100,11 @@ class Study:
     samples: Samples = field(init=False)
     step: int = 0
     finished: bool = False
-    generations: dict[int, int] = field(
-        init=False
-    )  # the last one of each stream that has not ended
+    # The last one of each stream that has not ended
+    generations: dict[int, int] = field(init=False)
     frozen: list[list[int]] = field(init=False)  # samples of each frozen data set
-    told_in: dict[tuple[int, int], int] = field(
-        default_factory=dict
-    )  # (sample, objective): the step at that time
+    # (sample, objective): the step at that time
+    told_in: dict[tuple[int, int], int] = field(default_factory=dict)
     models: FrozenModels = ()
     theta: tuple[Array | None, ...] = ()
     frozen_theta: tuple[Array | None, ...] = ()
@@ -208,9 +205,8 @@ class Study:
         self.models = proposal.models.frozen
         self.theta, self.frozen_theta = proposal.theta, proposal.frozen_theta
         self.step = number
-        self.finished = (
-            len(proposal.full) == 0
-        )  # there is no new point, nor will there be
+        # There is no new point, nor will there be
+        self.finished = len(proposal.full) == 0
         self._plan(proposal.full, range(self.problem.m), full=True)
         for j, X in enumerate(proposal.cheap):
             self._plan(X, [j], full=False)

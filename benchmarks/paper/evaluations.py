@@ -20,9 +20,8 @@ class Evaluations:
 
     def __init__(self, instance: Instance, declared: Problem, budget: int) -> None:
         self.instance = instance
-        self.allowed = np.array(
-            [int(ratio) * budget for ratio in declared.ratios]
-        )  # (m,)
+        # (m,)
+        self.allowed = np.array([int(ratio) * budget for ratio in declared.ratios])
         self.counts = np.zeros(instance.m, dtype=np.int64)
 
     def all(self, X: Array) -> Array:

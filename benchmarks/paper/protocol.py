@@ -107,11 +107,12 @@ def begin(
 ) -> tuple[Problem, Snapshot]:
     """r = (r_c, …, r_c, 1); the design and the streams are evaluated."""
     declared = instance.declare((*[float(rc)] * (instance.m - 1), 1.0))
+    # (n, d)
     X = initial_design(
         declared,
         min(instance.n, budget),
         generator(seed, StepKind.INITIAL, NO_OBJECTIVE, 0),
-    )  # (n, d)
+    )
     F = instance.evaluate(X)  # (n, m)
     frozen = _streams(instance, declared, X, F, seed)
     return declared, Snapshot(

@@ -100,9 +100,10 @@ class BusyStudy:
 
     def _tell(self, client: Client, jobs: Sequence[dict[str, Any]]) -> None:
         if jobs:
+            # (n, m)
             F = self.instance.evaluate(
                 np.array([list(job["x"].values()) for job in jobs])
-            )  # (n, m)
+            )
             values = [
                 float(f[int(job["objective"][1:])])
                 for job, f in zip(jobs, F, strict=True)

@@ -131,9 +131,8 @@ def cycle(subject: Subject) -> None:
     transaction of its own.
     """
     at = len(subject.leasing) % len(subject.queues)
-    order = (
-        subject.queues[at:] + subject.queues[:at]
-    )  # begins at another queue each time, as asks do
+    # Begins at another queue each time, as asks do
+    order = subject.queues[at:] + subject.queues[:at]
 
     def take(connection: Connection) -> Lease:
         (one,) = lease_jobs(connection, [LeaseRequest(order, 1)])

@@ -23,9 +23,8 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class Part:
     media_type: str
     content: bytes
-    rows: dict[int, int] = field(
-        default_factory=dict
-    )  # row of this part -> row of the file
+    # Row of this part -> row of the file
+    rows: dict[int, int] = field(default_factory=dict)
     list_pointer: str = (
         "#"  # of the JSON list in the file; in a part the list is the whole document
     )
@@ -71,9 +70,8 @@ def split(content: bytes, variables: Sequence[str], size: int) -> list[Part]:
 
 
 def _split_csv(content: bytes, variables: Sequence[str], count: int) -> list[Part]:
-    text = content.decode(
-        "utf-8-sig", "surrogateescape"
-    )  # what is not UTF-8 stays as it is
+    # What is not UTF-8 stays as it is
+    text = content.decode("utf-8-sig", "surrogateescape")
     lines = list(io.StringIO(text, newline=""))
     records = _records(lines)
     header, titles = next(records, (slice(0, 0), []))

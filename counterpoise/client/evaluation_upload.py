@@ -37,9 +37,8 @@ def upload_evaluations(
         )
         try:
             if not dry_run and len(upload.parts) > 1:
-                upload.send(
-                    dry_run=True
-                )  # raises for every fault before anything is written
+                # Raises for every fault before anything is written
+                upload.send(dry_run=True)
             return _total(upload.send(dry_run=dry_run), dry_run)
         except RequestFailed as error:
             if error.status != 413 or size < FEWEST_BYTES:
@@ -101,9 +100,8 @@ class _Upload:
 
 def _with_faults(refusal: Refused, faults: Sequence[Fault]) -> Refused:
     """The refusal with the faults of all parts, each once, in the order of the file."""
-    different = {
-        (fault.pointer, fault.detail): fault for fault in faults
-    }  # every part has the same header
+    # Every part has the same header
+    different = {(fault.pointer, fault.detail): fault for fault in faults}
     ordered = sorted(different.values(), key=lambda fault: fault.row or 0)
     count = "1 fault" if len(ordered) == 1 else f"{len(ordered)} faults"
     problem = (

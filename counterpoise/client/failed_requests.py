@@ -13,11 +13,12 @@ from counterpoise.wire.problems import Problem, list_faults
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 TOO_MANY_REQUESTS = 429
+# The server, or a proxy in front of it, cannot respond now
 UNAVAILABLE = (
     502,
     503,
     504,
-)  # the server, or a proxy in front of it, cannot respond now
+)
 ROUTE_NOT_FOUND = "urn:counterpoise:problem:not-found"
 
 

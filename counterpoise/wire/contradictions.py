@@ -12,11 +12,12 @@ from counterpoise.wire.problems import Fault, did_you_mean, fault_at
 MOST_FAULTS = 1000
 WIDEST_INTEGER = 2**31  # levels of a range
 LARGEST_INTEGER = 2**52  # beyond it a float has no halves
+# Of a run, not of one of its outputs
 RUN_FIELDS = (
     "evaluation_time_s",
     "lease_s",
     "timeout_s",
-)  # of a run, not of one of its outputs
+)
 Record = dict[Any, Any]
 FieldFault = tuple[str, str]  # field, detail
 

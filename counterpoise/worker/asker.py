@@ -97,9 +97,8 @@ class Asker:
             wait_s=self._config.ask_wait_s,
         )
         asked = self._client.ask(ask)
-        did_not_wait = (
-            time.monotonic() - began < 1.0
-        )  # for example a server that is about to stop
+        # For example a server that is about to stop
+        did_not_wait = time.monotonic() - began < 1.0
         if not asked.jobs and asked.reason not in LAST_REASONS and did_not_wait:
             self._shutdown.sleep(asked.retry_after_s or 1.0)
         return asked

@@ -96,9 +96,8 @@ class Spool:
         with self._opening:
             if self._lock is not None:
                 return
-            draft = (
-                self.root / f".{self._folder.name}"
-            )  # no other process adopts it before it is locked
+            # No other process adopts it before it is locked
+            draft = self.root / f".{self._folder.name}"
             draft.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = _try_to_lock(draft)
             if lock is None:

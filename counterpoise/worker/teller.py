@@ -16,10 +16,11 @@ from counterpoise.worker.spool import Spool
 from counterpoise.worker.worker_log import WorkerLog
 
 ADOPT_EVERY_S = 30.0
+# Repeating such a tell is useless; other statuses may come from a proxy
 NEVER_ACCEPTED = (
     413,
     422,
-)  # repeating such a tell is useless; other statuses may come from a proxy
+)
 
 
 @dataclass(eq=False, slots=True)

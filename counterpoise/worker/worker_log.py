@@ -28,9 +28,8 @@ class WorkerLog:
         with suppress(
             OSError, ValueError
         ):  # a full disk or a closed terminal must not stop the worker
-            self.stream.write(
-                line + "\n"
-            )  # in one call, because threads share the stream
+            # In one call, because threads share the stream
+            self.stream.write(line + "\n")
             self.stream.flush()
 
 

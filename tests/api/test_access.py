@@ -104,9 +104,8 @@ def call(
 ) -> Response:
     method, path = route
     headers = {} if token is None else {"Authorization": f"{scheme} {token}"}
-    query = (
-        {"follow": "false"} if path.endswith("/events") else None
-    )  # otherwise the stream does not end
+    # Otherwise the stream does not end
+    query = {"follow": "false"} if path.endswith("/events") else None
     url = path.format(name="wing", what="samples", job=1)
     return client.request(
         method, url, json=TABLE[route].body, headers=headers, params=query

@@ -28,9 +28,8 @@ BODIES: dict[str, bytes] = {
     "a byte order mark": b"\xef\xbb\xbf" + json.dumps(ASK).encode(),
     "another encoding": json.dumps(ASK).encode("utf-16"),
 }
-pytestmark = pytest.mark.parametrize(
-    "backend", ["sqlite"], indirect=True
-)  # the database makes no difference
+# The database makes no difference
+pytestmark = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 FAST = "application/json"
 BY_FASTAPI = "application/json; charset=utf-8"  # the fast route takes no parameters
 VARYING = ("request_id", "jobs")  # fields that differ between equal requests

@@ -207,9 +207,8 @@ def test_parts_hold_every_row_once_and_know_its_place(
     points: dict[Any, int] = {}
     for number, part in enumerate(parts):
         for one in read_csv(spec, part.content).evaluations:
-            assert (
-                points.setdefault(one.x, number) == number
-            )  # the rows of a point are together
+            # The rows of a point are together
+            assert points.setdefault(one.x, number) == number
 
 
 def test_json_that_is_no_list_goes_to_the_server_as_it_is() -> None:
@@ -249,9 +248,8 @@ def test_a_large_file_without_rows_goes_to_the_server_short(content: bytes) -> N
 def test_a_large_file_with_a_stray_quote_is_said_where_it_is() -> None:
     content = b'span,ribs,mass\n1.5,7,1\n"1.5,8,1\n' + b"1.5,9,1\n" * 40_000
     parts = split(content, ["span", "ribs"], 10_000)
-    assert (
-        max(len(part.content) for part in parts) < 150_000
-    )  # as far as the reader looks
+    # As far as the reader looks
+    assert max(len(part.content) for part in parts) < 150_000
     spec = parse_specification(SPEC)
     found = [
         part.in_file(fault)

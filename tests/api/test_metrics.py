@@ -98,9 +98,8 @@ def test_jobs_are_counted_by_study_objective_and_state(wing: Wing) -> None:
     assert metrics["counterpoise_studies", "initial", "active"] == 1
     assert metrics["counterpoise_workers_alive",] == 1
     assert metrics["counterpoise_database_up",] == 1
-    assert (
-        metrics["counterpoise_steps_due",] == 1
-    )  # the next generation of the stream of `mass`
+    # The next generation of the stream of `mass`
+    assert metrics["counterpoise_steps_due",] == 1
 
 
 def test_expiries_late_and_duplicate_tells_are_counted(

@@ -46,9 +46,10 @@ def test_paper_runs_in_other_processes_and_is_resumed_from_its_file(
     assert shown["longest_step_s"] is None  # a budget of 111 has one step, the first
     monkeypatch.setattr(runner, "run", None)  # nothing is run now
     assert json.loads(_invoke(*PAPER, "--results", str(file), "--json")) == shown
+    # In one piece
     assert f"{shown['mean']:.3g} ({shown['std']:.2g}, 2)" in _invoke(
         *PAPER, "--results", str(file)
-    )  # in one piece
+    )
 
 
 def test_step_splits_its_time_and_compares_with_scikit_learn() -> None:

@@ -36,12 +36,10 @@ def test_a_look_takes_the_same_steps_as_the_run_and_shows_the_first_and_the_last
         *first["told_sum"], begin(problem("dtlz2", 3), 5, 0)[1].F.sum(axis=1).min()
     )
     assert [each is None for each in first["frozen_error"]] == [False, False, True]
-    assert first["error"][2] == pytest.approx(
-        first["model_error"][2]
-    )  # nothing else predicts the expensive one
-    assert all(
-        0.0 < each < 0.2 for each in first["error"]
-    )  # a smooth problem is learnt
+    # Nothing else predicts the expensive one
+    assert first["error"][2] == pytest.approx(first["model_error"][2])
+    # A smooth problem is learnt
+    assert all(0.0 < each < 0.2 for each in first["error"])
 
 
 def test_what_was_predicted_is_compared_with_what_is_true() -> None:

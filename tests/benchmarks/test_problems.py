@@ -21,9 +21,8 @@ def _pymoo(
     if name.startswith("dtlz"):
         return getattr(pymoo_dtlz, name.upper())(n_var=d, n_obj=m), np.ones(d)
     cls = getattr(pymoo_wfg, name.upper())
-    monkeypatch.setattr(
-        cls, "validate", lambda *_: None
-    )  # it refuses K < 4, and an odd L
+    # It refuses K < 4, and an odd L
+    monkeypatch.setattr(cls, "validate", lambda *_: None)
     return cls(n_var=d, n_obj=m, k=m - 1), 2.0 * np.arange(1, d + 1)
 
 
@@ -89,9 +88,8 @@ def test_reference_sets_lie_on_the_front(name: str) -> None:
     width = np.ptp(R, axis=0).max()
     assert max((R - f).min(axis=1).max() for f in F) < 0.005 * width
     gaps = [np.abs(R - f).max(axis=1).min() for f in F]
-    assert (
-        np.quantile(gaps, 0.8) < 0.02 * width
-    )  # not all: where the front has holes, 2000 points leave dominated ones
+    # Not all: where the front has holes, 2000 points leave dominated ones
+    assert np.quantile(gaps, 0.8) < 0.02 * width
 
 
 def test_the_lattice_is_the_simplex_without_zeros() -> None:
@@ -120,9 +118,8 @@ def test_latin_hypercubes_score_what_the_protocol_states(name: str, m: int) -> N
         for seed in range(10)
     ]
     mean, std = LATIN[name][SIZES.index(m)]
-    assert np.mean(scores) == pytest.approx(
-        mean, abs=std
-    )  # two means of ten: 3 standard errors are 0.95 std
+    # Two means of ten: 3 standard errors are 0.95 std
+    assert np.mean(scores) == pytest.approx(mean, abs=std)
 
 
 def test_igd_plus_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:

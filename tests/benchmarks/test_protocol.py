@@ -41,9 +41,10 @@ def test_every_generation_of_a_stream_descends_from_the_one_before() -> None:
         159,
         209,
     ):  # later there are mu points at the minimum, 0, and the oldest of them stay parents
+        # Made there
         own = np.setdiff1d(
             data.X[start - 50 : start], [*data.X[: start - 50].ravel(), 0.0, 1.0]
-        )  # made there
+        )
         best = np.argsort(data.y[:start], kind="stable")[:50]
         inherited = np.isin(data.X[start : start + 50], own)
         assert inherited.any()

@@ -105,6 +105,7 @@ def test_only_missing_runs_are_run(
         assert [outcome.igd_plus for outcome in outcomes.values()] == [0.02, 0.01, 0.02]
     assert started == [0, 2]
     assert seen == [1, 0, 2, 2, 1, 0]
+    # What is there
     assert (
         len(
             runner.run_all(
@@ -112,7 +113,7 @@ def test_only_missing_runs_are_run(
             )
         )
         == 3
-    )  # what is there
+    )
     runner.run_all(specs, file, 1, fresh=True, report=lambda _: None)
     assert started == [0, 2, 0, 1, 2]
 

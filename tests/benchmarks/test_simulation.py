@@ -43,9 +43,8 @@ def test_a_study_without_one_complete_sample_has_no_score() -> None:
 def test_waiting_takes_as_long_as_the_slowest_objective() -> None:
     report = simulate(DTLZ2, POOLS, STRATEGY, 0, wait=True, n=20, budget=29)
     assert report.evaluations == (29, 29, 29)
-    assert report.makespan == pytest.approx(
-        5.0 * (7 + 3)
-    )  # 20 samples by 3 workers, then 3 batches
+    # 20 samples by 3 workers, then 3 batches
+    assert report.makespan == pytest.approx(5.0 * (7 + 3))
     assert report.busy == pytest.approx((29 / 150, 29 / 150, 145 / 150))
     assert report.steps == 3
 
@@ -54,9 +53,8 @@ def test_cheap_workers_are_kept_busy_without_delaying_the_expensive_ones() -> No
     report = simulate(DTLZ2, POOLS, STRATEGY, 0, n=20, budget=29)
     assert report.makespan == pytest.approx(5.0 * (7 + 3))
     assert min(report.busy[:2]) > 0.9
-    assert (
-        report.evaluations[0] >= 100 + 9 * 5 - 15
-    )  # the stream, and five times the batches but for the last extras
+    # The stream, and five times the batches but for the last extras
+    assert report.evaluations[0] >= 100 + 9 * 5 - 15
     assert report.evaluations[2] == 29
     assert [time for time, _ in report.history] == pytest.approx(
         [35.0, 40.0, 45.0, 50.0]
@@ -176,9 +174,8 @@ def small_study(
 def test_a_study_whose_space_is_used_up_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     report = small_study((1.0, 1.0), 6, monkeypatch)
     assert report.evaluations == (12, 12)
-    assert (
-        report.steps == 3
-    )  # two batches of three; the third finds nothing, as in the service
+    # Two batches of three; the third finds nothing, as in the service
+    assert report.steps == 3
     assert [time for time, _ in report.history] == [18.0, 27.0, 36.0]
     assert report.makespan == 36.0
 
@@ -186,9 +183,8 @@ def test_a_study_whose_space_is_used_up_ends(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_stream_whose_space_is_used_up_ends_and_the_study_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    report = small_study(
-        (3.0, 1.0), 11, monkeypatch
-    )  # the design leaves one point, which the stream takes
+    # The design leaves one point, which the stream takes
+    report = small_study((3.0, 1.0), 11, monkeypatch)
     assert report.evaluations == (12, 11)
     assert report.makespan == 33.0
 

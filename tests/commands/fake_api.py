@@ -105,9 +105,8 @@ class FakeApi:
 
     url: str = ""
     responses: dict[str, Response] = field(default_factory=dict)
-    requests: list[tuple[str, Any]] = field(
-        default_factory=list
-    )  # method and path, body
+    # Method and path, body
+    requests: list[tuple[str, Any]] = field(default_factory=list)
     tokens: list[str | None] = field(default_factory=list)
 
     def respond(self, method: str, path: str, body: Any, token: str | None) -> Response:

@@ -6,9 +6,8 @@ from app.domain.studies import co_objectives_of
 from counterpoise.wire.codes import FailureKind, JobState, Outcome
 from tests.domain.records import OBJECTIVES, job
 
-WITH_RUNS = co_objectives_of(
-    OBJECTIVES
-)  # lift (2) comes with mass (1); crash (3) has jobs of its own
+# Lift (2) comes with mass (1); crash (3) has jobs of its own
+WITH_RUNS = co_objectives_of(OBJECTIVES)
 
 
 def test_a_run_with_a_co_objective_settles_two_outputs() -> None:

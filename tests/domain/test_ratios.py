@@ -63,9 +63,10 @@ def test_ratios_are_measured_once_every_run_has_three_durations() -> None:
     assert measured_ratios(SPEC, OBJECTIVES, few) == [1.0, 1.0, 1.0]
     assert ratio_source(SPEC, OBJECTIVES, few) is RatioSource.ASSUMED
     enough = few | {3: [4.0, 4.0, 100.0]}
+    # Medians 1 and 4
     assert measured_ratios(SPEC, OBJECTIVES, enough) == [
         4.0,
         4.0,
         1.0,
-    ]  # medians 1 and 4
+    ]
     assert ratio_source(SPEC, OBJECTIVES, enough) is RatioSource.MEASURED

@@ -17,12 +17,10 @@ from app.store.tables import objectives, sample_values, samples, steps, studies
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.work import Ask, Job, Tell
 
-Sample = tuple[
-    str, int, int, bool, tuple[float, ...]
-]  # kind, objective, number of its step; full; x
-Word = tuple[
-    Sample, str, float, dict[str, float], float
-]  # sample, objective, value, also, duration
+# Kind, objective, number of its step; full; x
+Sample = tuple[str, int, int, bool, tuple[float, ...]]
+# Sample, objective, value, also, duration
+Word = tuple[Sample, str, float, dict[str, float], float]
 
 
 def proposals(database: Database, study: str | None = None) -> Counter[Sample]:

@@ -180,9 +180,8 @@ async def many_listen(url: str, pid: int, database: Database, backend: str) -> N
                 "SELECT state, count(*) FROM pg_stat_activity WHERE datname = current_database() GROUP BY 1"
             )
             states = Counter({row[0]: row[1] for row in connection.execute(query)})
-        assert (
-            states.total() <= 1 + 10 + 1
-        )  # this test, the server's pool and its watcher
+        # This test, the server's pool and its watcher
+        assert states.total() <= 1 + 10 + 1
         assert states["active"] + states["idle in transaction"] <= 4
     await asyncio.to_thread(pause, database, "plate")
     await until(lambda: paused == LISTENERS)

@@ -104,18 +104,16 @@ async def many_wait(
         )
         await asyncio.sleep(2.0)  # all have had their first look
         assert not any(ask.done() for ask in asks)
-        assert (
-            server.num_threads() <= few + 10
-        )  # the pool for looks, whatever their number
+        # The pool for looks, whatever their number
+        assert server.num_threads() <= few + 10
         if database is not None:
             with database.read() as connection:
                 query = text(
                     "SELECT state, count(*) FROM pg_stat_activity WHERE datname = current_database() GROUP BY 1"
                 )
                 states = Counter({row[0]: row[1] for row in connection.execute(query)})
-            assert (
-                states.total() <= 1 + 10 + 1
-            )  # this test, the server's pool and its listener
+            # This test, the server's pool and its listener
+            assert states.total() <= 1 + 10 + 1
             assert states["active"] + states["idle in transaction"] <= 3
         for ask in asks:
             ask.cancel()

@@ -85,9 +85,8 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
         with node7(url):
             seen = shell(watch, url, database_url)
         assert "wing: finished, active" in seen
-        assert (
-            seen.splitlines()[-1].split()[1].startswith(("initial", "search"))
-        )  # the front comes last
+        # The front comes last
+        assert seen.splitlines()[-1].split()[1].startswith(("initial", "search"))
         assert shell(listing, url, database_url).splitlines()[1].split()[:2] == [
             "node7",
             "alive",

@@ -143,9 +143,8 @@ def proposed(database: Database) -> int:
         return connection.execute(query.where(SEARCH, samples.c.full)).scalar_one()
 
 
-ON_SQLITE = pytest.mark.parametrize(
-    "backend", ["sqlite"], indirect=True
-)  # the database makes no difference
+# The database makes no difference
+ON_SQLITE = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 
 
 @ON_SQLITE
@@ -181,9 +180,8 @@ def test_a_planner_goes_on_without_its_thinker_and_ends_when_it_is_told_to(
             )
         family = children(process.pid)
         assert len(family) >= 2  # another thinker, and fitters below it
-        before = len(
-            log.read_text()
-        )  # processes that were about to start when the first was killed complain
+        # Processes that were about to start when the first was killed complain
+        before = len(log.read_text())
         process.terminate()
         assert process.wait(PATIENCE_S) == 0
         assert psutil.wait_procs(family, PATIENCE_S)[1] == []

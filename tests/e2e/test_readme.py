@@ -16,9 +16,8 @@ from tests.e2e.processes import ROOT, free_port, run_script
 def test_the_tour(tmp_path: Path) -> None:
     section = (ROOT / "README.md").read_text().partition("\n## A 60-second tour\n")[2]
     tour = re.findall(r"```\n(.*?)```", section, re.S)[0]
-    tour = tour.partition(
-        "counterpoise serve"
-    )  # what comes before sets up an environment, as the tests have one
+    # What comes before sets up an environment, as the tests have one
+    tour = tour.partition("counterpoise serve")
     assert "install.sh" in tour[0]
     port = free_port()
     url = f"http://127.0.0.1:{port}"

@@ -171,9 +171,8 @@ def test_every_value_is_in_the_users_terms(finished: Finished) -> None:
         for sample in finished.samples
         if sample["step"] == "initial"
     ]
-    assert (
-        sum(skin < 1e-3 for skin in design) == 3
-    )  # half of a log scale; of a linear one it would be a tenth
+    # Half of a log scale; of a linear one it would be a tenth
+    assert sum(skin < 1e-3 for skin in design) == 3
 
 
 def test_the_front_is_nondominated_in_the_users_directions(finished: Finished) -> None:

@@ -53,10 +53,11 @@ def test_a_design_larger_than_the_space_is_the_space() -> None:
 def test_the_grid_has_every_point_once() -> None:
     assert space_size(INTEGERS.variables) == len(grid(INTEGERS.variables)) == 12
     assert space_size(FLOATS.variables) == np.inf
+    # No overflow
     assert (
         space_size(tuple(Variable(f"k{i}", 0, 10**9, "int") for i in range(99)))
         == np.inf
-    )  # no overflow
+    )
 
 
 def test_the_last_point_of_a_large_integer_space_is_found() -> None:

@@ -56,13 +56,13 @@ def test_above_1100_points_half_are_the_best_and_half_any() -> None:
     others = np.searchsorted(np.sort(everything.y), thinned.y[550:])
     assert (others >= 550).all()
     assert len(np.unique(others)) == 550
-    assert (
-        abs(others.mean() - 1275) < 40
-    )  # at random: uniform on 550 … 1999, whose mean has a standard error of 14
+    # At random: uniform on 550 … 1999, whose mean has a standard error of 14
+    assert abs(others.mean() - 1275) < 40
     order = np.random.default_rng(1).permutation(2000)
+    # The same at every step
     assert_array_equal(
         thin(Data(everything.X[order], everything.y[order])).X, thinned.X
-    )  # the same at every step
+    )
 
 
 def test_hyperparameters_come_from_a_part_of_many_points() -> None:

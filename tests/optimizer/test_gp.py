@@ -81,9 +81,8 @@ def test_agrees_with_scikit_learn(n: int, d: int) -> None:
     peer = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None).fit(
         X, y - model.beta_
     )
-    new = np.vstack(
-        [sample(50, d, seed=1)[0], X]
-    )  # also at the training rows themselves
+    # Also at the training rows themselves
+    new = np.vstack([sample(50, d, seed=1)[0], X])
     R = correlation(model, X, X) + model.eps_ * np.eye(n)
     explained = np.linalg.solve(R, correlation(model, X, new)).sum(axis=0)
     trend = model.sigma2_ * (1 - explained) ** 2 / np.linalg.solve(R, np.ones(n)).sum()
@@ -98,16 +97,14 @@ def test_agrees_with_scikit_learn(n: int, d: int) -> None:
 def test_agrees_with_the_dense_system(n: int, d: int) -> None:
     X, y = sample(n, d)
     model = Kriging(theta0=np.linspace(0.2, 0.6, d), optimize=False).fit(X, y)
-    new = (
-        6.0 * sample(40, d, seed=1)[0] - 42.5
-    )  # from -0.5 to 17.5; the data lie between 7 and 10
+    # From -0.5 to 17.5; the data lie between 7 and 10
+    new = 6.0 * sample(40, d, seed=1)[0] - 42.5
     mean, std = model.predict(new, return_std=True)
     expected_mean, expected_std = dense(model, X, y, new)
     assert_allclose(mean, expected_mean, rtol=1e-7)
     assert_allclose(std, expected_std, rtol=1e-4, atol=1e-6 * y.std())
-    assert (
-        std.max() ** 2 > 1.01 * model.sigma2_
-    )  # the uncertainty of the mean comes on top of the process's own
+    # The uncertainty of the mean comes on top of the process's own
+    assert std.max() ** 2 > 1.01 * model.sigma2_
 
 
 def test_checked_and_unchecked_predictions_are_the_same() -> None:
@@ -152,9 +149,8 @@ def test_believed_points_leave_means_and_take_variance() -> None:
     assert np.any(std < 0.9 * before[1])
     assert (believed.beta_, believed.sigma2_) == (model.beta_, model.sigma2_)
     assert_array_equal(believed.theta_, model.theta_)
-    assert_array_equal(
-        model.predict(new, return_std=True), before
-    )  # the model itself is as it was
+    # The model itself is as it was
+    assert_array_equal(model.predict(new, return_std=True), before)
     assert_allclose(
         believed.leave_one_out()[0][:30], model.leave_one_out()[0], atol=0.3 * y.std()
     )
@@ -226,9 +222,8 @@ def test_useless_warm_start_does_no_harm(theta0: float) -> None:
 
 def test_many_inputs_do_not_strand_the_search_at_its_start() -> None:
     X, y = sample(120, 40)
-    nothing_learnt = -60 * (
-        np.log(2 * np.pi) + 1
-    )  # the log-likelihood of independent values
+    # The log-likelihood of independent values
+    nothing_learnt = -60 * (np.log(2 * np.pi) + 1)
     assert Kriging().fit(X, y).log_likelihood_ > nothing_learnt + 50
 
 
@@ -246,9 +241,8 @@ def test_first_step_does_not_pass_the_optimum(n: int, least: float) -> None:
 
 def test_theta_stays_within_its_bounds() -> None:
     X, _ = sample(40, 3)
-    y = (
-        np.where(np.arange(40) % 2, 1.0, -1.0) + X[:, 0] ** 2
-    )  # a jump between neighbours, and inputs that do nothing
+    # A jump between neighbours, and inputs that do nothing
+    y = np.where(np.arange(40) % 2, 1.0, -1.0) + X[:, 0] ** 2
     for theta0 in (None, [1e9, 1e-9, 1.0]):
         theta = Kriging(theta0=theta0).fit(X, y).theta_ * X.std(axis=0) ** 2
         assert np.all(
@@ -334,9 +328,8 @@ def test_single_row() -> None:
     model = Kriging().fit([[0.2, 0.4]], [3.0])
     mean, std = model.predict([[0.2, 0.4], [0.9, 0.1]], return_std=True)
     assert_allclose(mean, 3.0)
-    assert (
-        std[1] > std[0] > 0
-    )  # the shape of the variance is right, though its scale cannot be known
+    # The shape of the variance is right, though its scale cannot be known
+    assert std[1] > std[0] > 0
     assert np.all(np.isnan(model.leave_one_out()))
 
 
@@ -364,9 +357,8 @@ def test_all_rows_the_same() -> None:
 
 
 def test_rows_that_differ_by_rounding() -> None:
-    model = Kriging().fit(
-        [[1.0], [np.nextafter(1.0, 2.0)]], [0.0, 1.0]
-    )  # no theta is better than another
+    # No theta is better than another
+    model = Kriging().fit([[1.0], [np.nextafter(1.0, 2.0)]], [0.0, 1.0])
     assert_allclose(model.predict([[1.0]]), 0.5)
 
 

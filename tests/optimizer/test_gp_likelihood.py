@@ -92,9 +92,8 @@ def test_inverse_of_a_triangle(n: int) -> None:
 
 @pytest.mark.parametrize(("excess", "eps"), [(0.0, 1e-8), (5e-8, 1e-7), (5e-4, 1e-3)])
 def test_eps_grows_tenfold_until_there_is_a_factor(excess: float, eps: float) -> None:
-    K = np.asfortranarray(
-        [[1.0, 0.0], [1.0 + excess, 1.0]]
-    )  # eigenvalues 2 + excess and -excess
+    # Eigenvalues 2 + excess and -excess
+    K = np.asfortranarray([[1.0, 0.0], [1.0 + excess, 1.0]])
     L, found = cholesky(K, np.zeros((2, 2), order="F"))
     assert found == pytest.approx(eps)
     assert_allclose(

@@ -17,9 +17,8 @@ from app.optimizer.search.novelty import TOLERANCE, is_new, take_new
 def test_new_rows_are_those_that_a_loop_would_accept(
     rows: list[tuple[int, int]], known: int
 ) -> None:
-    points = (
-        np.array(rows, dtype=float).reshape(-1, 2) * 0.4 * TOLERANCE
-    )  # 0, 1 and 2 apart: the same point; 3: another
+    # 0, 1 and 2 apart: the same point; 3: another
+    points = np.array(rows, dtype=float).reshape(-1, 2) * 0.4 * TOLERANCE
     expected, accepted = [], list(points[:known])
     for point in points[known:]:
         new = all(np.abs(point - other).max() > TOLERANCE for other in accepted)

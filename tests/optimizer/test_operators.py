@@ -94,9 +94,8 @@ def test_one_variable_is_mutated_on_average() -> None:
 def test_a_mutated_integer_is_drawn_anew_from_all_its_levels() -> None:
     variable = (Variable("k", 0, 6, "int"),)
     X = snap(variable, np.full((7 * 3000, 1), 0.5))
-    levels = np.floor(
-        mutate(variable, X, np.random.default_rng(7)) * 7
-    )  # d = 1: every one is mutated
+    # D = 1: every one is mutated
+    levels = np.floor(mutate(variable, X, np.random.default_rng(7)) * 7)
     assert chisquare(np.bincount(levels[:, 0].astype(int), minlength=7)).pvalue > 1e-3
 
 

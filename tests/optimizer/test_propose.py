@@ -282,9 +282,10 @@ def test_one_objective_is_minimised_directly(
             X=np.vstack([snapshot.X, full]),
             F=np.vstack([snapshot.F, evaluate(full, 1)]),
         )
+    # With 33 evaluations
     assert (
         snapshot.F.min() < evaluate(np.random.default_rng(0).random((5000, 3)), 1).min()
-    )  # with 33 evaluations
+    )
 
 
 def test_same_seed_same_proposal_and_no_other_source_of_chance(
@@ -427,9 +428,8 @@ def test_pending_points_lessen_the_variance_and_nothing_else(
         fit_models(problem, each, SBP_BO, np.random.default_rng(0))
         for each in (plain, waiting)
     )
-    assert (
-        believed.reports == without.reports
-    )  # hyperparameters and skill come from real data only
+    # Hyperparameters and skill come from real data only
+    assert believed.reports == without.reports
     assert_array_equal(believed.X, without.X)
     assert_array_equal(believed.spread, without.spread)
     X = np.random.default_rng(1).random((20, 3))
@@ -454,9 +454,8 @@ def test_diagnostics_say_what_the_models_are_worth(
         assert 0.9 < report.skill <= 1.0
         assert report.calibration is not None
         assert 0.5 < report.calibration <= 1.0
-    assert diagnostics.alpha == pytest.approx(
-        0.5 - 0.5 * np.cos(np.pi)
-    )  # 60 of 60 settled
+    # 60 of 60 settled
+    assert diagnostics.alpha == pytest.approx(0.5 - 0.5 * np.cos(np.pi))
     assert all(0.0 <= low <= high < 1.0 for low, high in diagnostics.sbp)
     assert diagnostics.population > 3
     assert set(diagnostics.full_sources) == {"selected"}

@@ -65,9 +65,8 @@ def test_no_vector_has_two_survivors_and_none_beats_its_own(
     V = reference_vectors(3)
     moved = F - F.min(axis=0)
     length = np.linalg.norm(moved, axis=1, keepdims=True)
-    angles = np.arccos(
-        np.clip(moved @ V.T / np.maximum(length, 1e-300), -1.0, 1.0)
-    )  # the ideal point has no angle
+    # The ideal point has no angle
+    angles = np.arccos(np.clip(moved @ V.T / np.maximum(length, 1e-300), -1.0, 1.0))
     penalised = (1.0 + 3.0 * theta * angles / separation(V)) * length
     best: dict[int, int] = {}
     for row, vector in enumerate(angles.argmin(axis=1).tolist()):

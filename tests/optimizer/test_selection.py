@@ -115,9 +115,8 @@ def test_each_cheap_objective_draws_its_extras_on_its_own(
     rows = [[_rows(each.cheap[j], population) for j in (0, 1)] for each in drawn]
     for each, (one, other) in zip(drawn, rows, strict=True):
         full = _rows(each.full, population)
-        assert (
-            len(full | one) == len(full | other) == 9
-        )  # 3 of the selected, and 6 others
+        # 3 of the selected, and 6 others
+        assert len(full | one) == len(full | other) == 9
         assert full | one | other <= set(range(20))
     # Of the 17 selected that are left, another 6 for each: the same ones once in 12,376
     # times.

@@ -62,9 +62,10 @@ def test_a_ratio_that_is_measured_late_opens_its_stream_late() -> None:
         INITIAL, ratios=(1.0, 1.0, 1.0), cheap=(), streams=streams((0, 109, 0))
     )
     assert due(unknown) == Nothing()
+    # Floor(2.9) n = 218
     assert due(replace(unknown, ratios=(2.9, 1.0, 1.0), cheap=(0,))) == Generation(
         0, 1, 50
-    )  # floor(2.9) n = 218
+    )
     assert due(
         replace(
             unknown, ratios=(2.9, 1.0, 1.0), cheap=(0,), streams=streams((2, 209, 0))
@@ -169,9 +170,8 @@ def test_a_study_driven_by_the_rule_spends_exactly_its_budget(
             case Finish():
                 p = replace(p, phase=Phase.FINISHED)
             case Nothing():
-                p = replace(
-                    p, unsettled_full=0
-                )  # the streams are through, and now the expensive objective is too
+                # The streams are through, and now the expensive objective is too
+                p = replace(p, unsettled_full=0)
     assert p.planned == budget
     assert p.phase == Phase.FINISHED
     assert all(stream.planned == n * r for stream in p.streams)

@@ -83,9 +83,8 @@ def test_permuting_rows_permutes_the_order_of_quality(seed: int) -> None:
         for front in NonDominatedSorting().do(F)
         for row in front[np.isinf(crowding_distance(F[front]))]
     }
-    assert all(
-        rank[row] == mine[row] for row in range(30) if row not in extremes
-    )  # the extremes are equally lonely
+    # The extremes are equally lonely
+    assert all(rank[row] == mine[row] for row in range(30) if row not in extremes)
 
 
 def archive(
@@ -206,9 +205,8 @@ def test_one_point_is_taken_from_each_cluster() -> None:
         np.bincount(cluster_medoids(X, 3, RNG(seed)) // 20, minlength=3)
         for seed in range(20)
     ]
-    assert (
-        sum((share == 1).all() for share in shares) >= 5
-    )  # where the three random starts fell into three clusters
+    # Where the three random starts fell into three clusters
+    assert sum((share == 1).all() for share in shares) >= 5
     assert all(share.sum() <= 3 for share in shares)
     medoid = cluster_medoids(X[:20], 1, RNG(0))[0]
     assert medoid == np.linalg.norm(X[:20] - X[:20].mean(axis=0), axis=1).argmin()

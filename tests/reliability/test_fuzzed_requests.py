@@ -26,9 +26,8 @@ TOKEN_SETTINGS = {
 }
 # What a document cannot state: that low < high, or which names exist.
 NOT_CHECKED = "positive_data_acceptance"
-WORK = {
-    f"POST /{path} 200 changed" for path in ("ask", "tell", "heartbeat", "release")
-}  # with a live lease
+# With a live lease
+WORK = {f"POST /{path} 200 changed" for path in ("ask", "tell", "heartbeat", "release")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,14 @@ import pytest
 
 from tests.reliability.processes.soak import Soak, Usage
 
+# Of one process, as in docs/operations.md
 MAX_CONNECTIONS = {
     "server": 11,
     "planner": 4,
     "worker": 0,
-}  # of one process, as in docs/operations.md
-ALLOCATOR_BYTES = (
-    2 << 20
-)  # taken once, for example when a table of the allocator becomes too small
+}
+# Taken once, for example when a table of the allocator becomes too small
+ALLOCATOR_BYTES = 2 << 20
 MAX_NEW_HANDLES = 2
 WINDOW = 5  # percent of the jobs
 

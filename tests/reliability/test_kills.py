@@ -35,11 +35,12 @@ from tests.reliability.faults.lab_states import (
 from tests.reliability.input.stored_rows import all_rows
 from tests.service.lab import Lab
 
+# Whether the tell happened
 TELL_POINTS = {
     "tell.begun": False,
     "tell.written": False,
     "tell.committed": True,
-}  # whether the tell happened
+}
 STEP_POINTS = {
     "claim.written": False,
     "step.claimed": False,
@@ -162,9 +163,8 @@ class KilledRun:
     def __init__(self, database: Database, faults: FaultPoints) -> None:
         self.database = database
         self.faults = faults
-        self.kills: Counter[tuple[str, str]] = (
-            Counter()
-        )  # by what was killed, and at which point
+        # By what was killed, and at which point
+        self.kills: Counter[tuple[str, str]] = Counter()
         self.steps = 0
         self.tells = 0
         self.told: list[float] = []
@@ -236,9 +236,8 @@ class KilledRun:
         elif self.tells % EVERY_NTH_TELL == 0:
             point = list(TELL_POINTS)[self.tells // EVERY_NTH_TELL % len(TELL_POINTS)]
             self.faults.run_until_killed(point, tell, self.database, items)
-        assert (
-            tell(self.database, items)[0].status == 200
-        )  # a worker without a response tells again
+        # A worker without a response tells again
+        assert tell(self.database, items)[0].status == 200
         assert not due_after or self.due_kinds() == due_after
 
     def kill_tell_at_every_point(self, items: list[Tell], due_after: list[str]) -> None:

@@ -32,9 +32,8 @@ def test_an_acknowledged_write_survives_a_power_cut(database: Database) -> None:
                 scalar(connection, f"PRAGMA {name}")
                 for name in ("journal_mode", "synchronous", "foreign_keys")
             ]
-        return [
-            scalar(connection, "SHOW synchronous_commit")
-        ]  # fsync is the server's own, and off in these tests
+        # Fsync is the server's own, and off in these tests
+        return [scalar(connection, "SHOW synchronous_commit")]
 
     assert database.write(settings) == (["wal", 2, 1] if database.is_sqlite else ["on"])
 

@@ -211,9 +211,8 @@ def test_exports_are_what_was_in_it(upgraded: Database) -> None:
 
 
 def test_every_study_goes_on_to_its_end(upgraded: Database) -> None:
-    labs = {
-        name: Lab(upgraded, name=name, **SPECS[name]) for name in STUDIES
-    }  # and the server's pulse beats again
+    # And the server's pulse beats again
+    labs = {name: Lab(upgraded, name=name, **SPECS[name]) for name in STUDIES}
     running = [row for row in OLD["attempts"] if row["outcome"] is None]
     assert expire_leases(upgraded) == 0
     assert all(

@@ -27,24 +27,20 @@ class FakeServer:
     drained: bool = False
     timeout_s: float | None = None
     heartbeat_s: float = 20.0
-    statuses: dict[str, int] = field(
-        default_factory=dict
-    )  # by path: respond with this status instead
-    refusals: dict[int, int] = field(
-        default_factory=dict
-    )  # by job: the status of its tell
+    # By path: respond with this status instead
+    statuses: dict[str, int] = field(default_factory=dict)
+    # By job: the status of its tell
+    refusals: dict[int, int] = field(default_factory=dict)
     poison: set[int] = field(default_factory=set)  # jobs whose tells break the server
-    cancels: dict[str, tuple[str, str]] = field(
-        default_factory=dict
-    )  # by lease: reason and detail
+    # By lease: reason and detail
+    cancels: dict[str, tuple[str, str]] = field(default_factory=dict)
     ask_gate: threading.Event | None = None  # an ask is answered only when this is set
     ready: list[dict[str, Any]] = field(default_factory=list)
     asks: list[dict[str, Any]] = field(default_factory=list)
     told: dict[int, dict[str, Any]] = field(default_factory=dict)
     tells: list[list[int]] = field(default_factory=list)  # the jobs of each request
-    heartbeats: list[list[str]] = field(
-        default_factory=list
-    )  # the leases of each request
+    # The leases of each request
+    heartbeats: list[list[str]] = field(default_factory=list)
     heartbeat_timeouts: list[float] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)

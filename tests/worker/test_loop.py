@@ -171,9 +171,8 @@ def test_it_asks_only_for_as_many_jobs_as_slots_are_free(run: Run) -> None:
         evaluator = worker.evaluator
         eventually(lambda: len(evaluator.started) == 3, "three jobs")
         assert sorted(evaluator.slots) == [0, 1, 2]
-        assert [ask["max_jobs"] for ask in server.asks] == [
-            3
-        ]  # and none while all slots are taken
+        # And none while all slots are taken
+        assert [ask["max_jobs"] for ask in server.asks] == [3]
         evaluator.started[1].over.set()
         eventually(lambda: len(evaluator.started) == 4, "the fourth job")
         assert evaluator.slots[3] == evaluator.slots[1]

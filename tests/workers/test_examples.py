@@ -32,9 +32,8 @@ def test_the_page_shows_the_examples_as_they_are() -> None:
 )
 def test_the_commands_work_as_they_are_printed(tmp_path: Path) -> None:
     for file in EXAMPLES:
-        shutil.copyfile(
-            file, tmp_path / file.name
-        )  # as an editor makes it: not executable
+        # As an editor makes it: not executable
+        shutil.copyfile(file, tmp_path / file.name)
     with serving(f"sqlite:///{tmp_path / 'counterpoise.db'}") as (url, _):
         script = "set -eux\n" + "".join(text for kind, text in BLOCKS if kind == "sh")
         script = script.replace("http://127.0.0.1:8000", url).replace(

@@ -55,9 +55,8 @@ def problem(
     )
     default_initial = 11 * len(chosen.study["variables"]) - 1
     budget = budget or default_initial + SEARCH_SAMPLES
-    initial_samples = min(
-        default_initial, max(2, budget * 2 // 3)
-    )  # a small budget is not all initial design
+    # A small budget is not all initial design
+    initial_samples = min(default_initial, max(2, budget * 2 // 3))
     chosen.study.update(budget=budget, seed=seed, initial_samples=initial_samples)
     return chosen
 

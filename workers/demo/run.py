@@ -86,9 +86,8 @@ def exclusive(folder: Path) -> Iterator[None]:
             raise DemoFailed(f"another demo is running in {folder}; {hint}") from None
         for file in folder.glob(f"{DATABASE}*"):
             file.unlink()
-        shutil.rmtree(
-            folder / SPOOL, ignore_errors=True
-        )  # with results for that database
+        # With results for that database
+        shutil.rmtree(folder / SPOOL, ignore_errors=True)
         yield
 
 

@@ -13,9 +13,8 @@ class VirtualStudy(BaseModel):
     ratios: list[float]
     job_s: list[float]  # duration of a job of each objective
     reference_point: list[float]  # of the hypervolume
-    known: list[
-        tuple[dict[str, float], dict[str, float]]
-    ]  # points and values that need no evaluation
+    # Points and values that need no evaluation
+    known: list[tuple[dict[str, float], dict[str, float]]]
 
 
 class VirtualResult(BaseModel):

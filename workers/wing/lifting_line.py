@@ -23,9 +23,8 @@ def shape(span: float, chord: Callable[[Array], Array], terms: int = TERMS) -> A
     collocated at as many angles.
     """
     n = np.arange(1, 2 * terms, 2)  # (terms,)
-    theta = (
-        np.arange(1, terms + 1) * np.pi / (2 * terms)
-    )  # (terms,): the tip left out, the root included
+    # (terms,): the tip left out, the root included
+    theta = np.arange(1, terms + 1) * np.pi / (2 * terms)
     mu = np.pi * chord(span / 2.0 * np.cos(theta)) / (2.0 * span)
     sines = np.sin(np.outer(theta, n))  # (terms, terms)
     A = np.linalg.solve(

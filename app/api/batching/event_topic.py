@@ -25,9 +25,10 @@ class EventTopic:
         None  # `_recent` holds every event after this position; None: none is known yet
     )
     changed: asyncio.Event = field(default_factory=asyncio.Event)
+    # By position
     page_reads: dict[int, "asyncio.Task[tuple[Page, bytes]]"] = field(
         default_factory=dict
-    )  # by position
+    )
     _recent: deque[tuple[int, bytes]] = field(default_factory=deque)
 
     def encode(self, position: int, kind: str, data: dict[str, Any]) -> bytes:

@@ -27,9 +27,8 @@ FrozenModels = Sequence[Kriging | None]  # one per objective, or empty
 # Like the builtin map; an executor's map fits objectives in parallel, with the same
 # result.
 Map = Callable[[Callable[[FitTask], Kriging], Iterable[FitTask]], Iterable[Kriging]]
-Member = tuple[
-    int, bool
-]  # an objective's number, and whether it is the frozen member of its ensemble
+# An objective's number, and whether it is the frozen member of its ensemble
+Member = tuple[int, bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

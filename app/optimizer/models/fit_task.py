@@ -19,9 +19,9 @@ MOST_TUNED = 545
 @dataclass(frozen=True, slots=True)
 class FitTask:
     data: Data
-    theta: (
-        Floats | None
-    )  # where the fit starts; of a frozen model: found before, the model is only factorised
+    # Where the fit starts; of a frozen model: found before, the model is only
+    # factorised
+    theta: Floats | None
     frozen: bool = False
 
 

@@ -51,16 +51,14 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         self.optimize = optimize
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
-        rows, values = validate_data(
-            self, X, y, dtype=np.float64, y_numeric=True
-        )  # (n given, d), (n given,)
+        # (n given, d), (n given,)
+        rows, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         values = np.asarray(values, dtype=np.float64)
         distinct, self.y_, self.rows_ = merge_repeated(rows, values)
         Z, self.x_mean_, x_scale = standardise(distinct)  # (n, d), (d,), (d,)
         t, y_mean, y_scale = standardise(self.y_)  # (n,), (), ()
-        self.constant_ = (
-            not t.any()
-        )  # then its deviations have a shape, but no scale: they are nearly 0
+        # Then its deviations have a shape, but no scale: they are nearly 0
+        self.constant_ = not t.any()
         likelihood = Likelihood(Z, t)
         theta = self._choose_theta(likelihood, x_scale)  # (d,)
         factors = likelihood.factorise(theta)
@@ -107,9 +105,8 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         mean = self.beta_ + self.a_ @ k  # (N,)
         V = blas.dtrmm(1.0, self.L_inverse_, k, lower=1, overwrite_b=1)  # (n, N)
         explained = np.einsum("ij,ij->j", V, V)  # (N,)
-        trend = (1.0 - self.w_ @ V) ** 2 / (
-            self.w_ @ self.w_
-        )  # (N,): of the estimated mean
+        # (N,): of the estimated mean
+        trend = (1.0 - self.w_ @ V) ** 2 / (self.w_ @ self.w_)
         v = 1.0 + self.eps_ - explained + trend  # (N,)
         v = np.maximum(v, self.eps_)  # less can only be rounding
         return mean, np.sqrt(self.sigma2_ * v)
@@ -146,9 +143,8 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         model.S_ = np.asfortranarray(scaled)
         model.y_ = np.concatenate([self.y_, y])
         model.rows_ = np.concatenate([self.rows_, numbers])
-        model.a_ = np.concatenate(
-            [self.a_, np.zeros(len(y))]
-        )  # believed values do not change the mean
+        # Believed values do not change the mean
+        model.a_ = np.concatenate([self.a_, np.zeros(len(y))])
         unscaled = np.ones(self.n_features_in_)
         factors = Likelihood(model.S_, model.y_).factorise(unscaled)
         model.eps_ = factors.eps

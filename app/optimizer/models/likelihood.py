@@ -22,9 +22,8 @@ from app.optimizer.arrays import Floats
 Evaluation = tuple[float, Floats]  # a value and its gradient
 
 EPS = 1e-8
-LOWEST_EXPONENT = (
-    -80.0
-)  # exp(-80) = 1.8e-35; far below it come denormal numbers, which are slow
+# Exp(-80) = 1.8e-35; far below it come denormal numbers, which are slow
+LOWEST_EXPONENT = -80.0
 # instead of the 0 of constant outputs, so that logarithms and ratios of variances exist
 LEAST_VARIANCE = 1e-20
 # columns worked on at a time, so that a panel stays in the processor's cache from one
@@ -85,9 +84,8 @@ def correlate_lower(S: Floats, K: Floats) -> None:
     n = len(S)
     squares = np.einsum("ij,ij->i", S, S)  # (n,)
     blas.dsyrk(2.0, S, c=K, lower=1, overwrite_c=1)
-    blas.dsyr2(
-        -1.0, squares, np.ones(n), lower=1, a=K, overwrite_a=1
-    )  # now 2 s.s' - |s|^2 - |s'|^2
+    # Now 2 s.s' - |s|^2 - |s'|^2
+    blas.dsyr2(-1.0, squares, np.ones(n), lower=1, a=K, overwrite_a=1)
     for j in range(0, n, PANEL):
         block = K[j:, j : j + PANEL]
         np.clip(block, LOWEST_EXPONENT, 0.0, out=block)
@@ -116,9 +114,8 @@ def cholesky(K: Floats, R: Floats) -> tuple[Floats, float]:
         copy_lower(K, R)
         np.fill_diagonal(R, 1.0 + eps)
         L, info = lapack.dpotrf(R, lower=1, clean=0, overwrite_a=1)
-        finite = np.isfinite(
-            L[-1, -1]
-        )  # OpenBLAS does not report NaN, which reaches the last corner
+        # OpenBLAS does not report NaN, which reaches the last corner
+        finite = np.isfinite(L[-1, -1])
         if info == 0 and finite:
             return L, eps
         eps *= 10.0
@@ -150,9 +147,8 @@ def gradient(S: Floats, K: Floats, W: Floats) -> Floats:
     d) array is needed.
     """
     multiply_lower(K, W)
-    np.fill_diagonal(
-        W, 0.0
-    )  # the distance of an input to itself is 0: avoids a cancellation
+    # The distance of an input to itself is 0: avoids a cancellation
+    np.fill_diagonal(W, 0.0)
     ones = np.ones(len(S))
     row_sums = blas.dtrmv(W, ones, lower=1)  # (n,)
     column_sums = blas.dtrmv(W, ones, lower=1, trans=1)  # (n,)

@@ -11,10 +11,11 @@ from app.optimizer.models.likelihood import Evaluation, Likelihood
 
 START = 0.5
 BOUNDS = (1e-5, 100.0)
+# The log-likelihood to about 0.01; a fifth fewer evaluations than by default
 FTOL, GTOL = (
     1e-6,
     1e-2,
-)  # the log-likelihood to about 0.01; a fifth fewer evaluations than by default
+)
 # First steps in log theta: of several between 0.03 and 4 the best by likelihood and
 # number of evaluations.
 COLD_STEP, WARM_STEP = 4.0, 0.03

@@ -13,12 +13,11 @@ class ModelReport:
     size: int  # values that it was fitted to
     theta: tuple[float, ...]
     log_likelihood: float
-    skill: (
-        float | None
-    )  # leave-one-out Q2 = 1 - sum (y - mean)^2 / sum (y - y_bar)^2; None for constant values
-    calibration: (
-        float | None
-    )  # share of leave-one-out residuals within 2 standard deviations; ideally about 0.95
+    # Leave-one-out Q2 = 1 - sum (y - mean)^2 / sum (y - y_bar)^2; None for constant
+    # values
+    skill: float | None
+    # Share of leave-one-out residuals within 2 standard deviations; ideally about 0.95
+    calibration: float | None
     frozen_theta: tuple[float, ...] | None  # of the frozen member of the ensemble
 
 

@@ -8,9 +8,8 @@ import numpy.typing as npt
 from app.optimizer.arrays import Bools, Floats, Ints
 from app.optimizer.snapshot import SMALLEST
 
-ROUNDING = (
-    16 * np.finfo(float).eps
-)  # values that differ by less than this part of themselves count as one value
+# Values that differ by less than this part of themselves count as one value
+ROUNDING = 16 * np.finfo(float).eps
 
 
 def merge_repeated(X: Floats, y: Floats) -> tuple[Floats, Floats, Ints]:

@@ -30,9 +30,8 @@ def product_of_experts(
     # variance above Eq. (2); a product of Gaussian experts has weights by variances,
     # and a variance of its own, which the paper does not give.
     total = v_a + v_b
-    certain = (
-        total <= 0.0
-    )  # both variances are 0: equal weights instead of a division by zero
+    # Both variances are 0: equal weights instead of a division by zero
+    certain = total <= 0.0
     share = np.where(certain, 0.5, v_b / np.where(certain, 1.0, total))
     mu = share * mu_a + (1.0 - share) * mu_b
     return mu, share * v_a

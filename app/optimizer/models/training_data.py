@@ -147,9 +147,8 @@ def _kept_extra(archive: Archive, i: int) -> Data:
     if archive.keep_extra == "last":
         rows = np.flatnonzero(steps == archive.snapshot.step - 1)
     else:
-        newest_first = np.lexsort(
-            (*data.X.T, -steps)
-        )  # by x where the limit divides a step
+        # By x where the limit divides a step
+        newest_first = np.lexsort((*data.X.T, -steps))
         rows = newest_first[:MOST_EXTRA]
     return _rows(data, rows)
 

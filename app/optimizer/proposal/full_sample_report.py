@@ -13,17 +13,14 @@ class FullSampleReport:
     """
 
     pool_row: int | None  # the promoted sample of the pool; None: a new point
-    gain: (
-        float | None
-    )  # expected approach to the front, in its ranges; None: chosen by its deviation
-    mean: tuple[
-        float, ...
-    ]  # a value that is already known is its own mean, with deviation 0
+    # Expected approach to the front, in its ranges; None: chosen by its deviation
+    gain: float | None
+    # A value that is already known is its own mean, with deviation 0
+    mean: tuple[float, ...]
     deviation: tuple[float, ...]
     plain: tuple[float, ...]  # predicted by the models on x alone
-    co: tuple[
-        float | None, ...
-    ]  # predicted by the models on x and the cheap values; None: there is no such model
+    # Predicted by the models on x and the cheap values; None: there is no such model
+    co: tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +29,6 @@ class CoModelReport:
 
     used: bool
     theta: tuple[float, ...]
-    plain_error: (
-        float | None
-    )  # sums of absolute errors over the record; None: the record is too short
+    # Sums of absolute errors over the record; None: the record is too short
+    plain_error: float | None
     co_error: float | None

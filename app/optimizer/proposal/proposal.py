@@ -16,13 +16,11 @@ Source = Literal["selected", "population", "offspring", "latin"]
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
-    models: tuple[
-        ModelReport | None, ...
-    ]  # None: no model (no value yet, or the truth was used)
+    # None: no model (no value yet, or the truth was used)
+    models: tuple[ModelReport | None, ...]
     alpha: float
-    sbp: tuple[
-        tuple[float, float], ...
-    ]  # (min, max) of SBP over the final population, per objective
+    # (min, max) of SBP over the final population, per objective
+    sbp: tuple[tuple[float, float], ...]
     population: int  # size of the final population
     full_sources: tuple[Source, ...]  # one per row of Proposal.full
     cheap_sources: tuple[tuple[Source, ...], ...]  # one per row of Proposal.cheap[j]
@@ -50,17 +48,15 @@ def _no_rows() -> Ints:
 @dataclass(frozen=True, slots=True, eq=False)
 class Proposal:
     full: Floats  # (k, d): to be evaluated on all objectives
-    cheap: tuple[
-        Floats, ...
-    ]  # (k_j, d): to be evaluated on objective j only; equal rows across j are one sample
+    # (k_j, d): to be evaluated on objective j only; equal rows across j are one sample
+    cheap: tuple[Floats, ...]
     diagnostics: Diagnostics
     models: Models
     population: Floats  # (N, d): the final population of the search
     shortfall: str | None = None  # why there are fewer points than requested
     timings: Timings = Timings()
-    promoted: Ints = field(
-        default_factory=_no_rows
-    )  # (k,): rows of Snapshot.pool to be evaluated on what they lack
+    # (k,): rows of Snapshot.pool to be evaluated on what they lack
+    promoted: Ints = field(default_factory=_no_rows)
 
     @property
     def theta(self) -> tuple[Floats | None, ...]:

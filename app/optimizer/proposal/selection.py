@@ -52,9 +52,10 @@ def select(
 ) -> Proposal:
     mu, v = models.means_and_variances(population)  # (N, m), (N, m)
     alpha = variance_weight(snapshot.settled, snapshot.budget)
+    # (N, m)
     penalty = strategy.penalty(
         to_unit_range(mu), np.array(problem.ratios), snapshot.step
-    )  # (N, m)
+    )
     if problem.m == 1:
         selected = best_distinct(population, mu[:, 0])
     else:

@@ -18,9 +18,8 @@ def is_new(X: Floats, known: Floats, tolerance: float = TOLERANCE) -> Bools:
     that is new.
     """
     new = np.zeros(len(X), dtype=np.bool_)
-    _, first = np.unique(
-        X, axis=0, return_index=True
-    )  # there can be many exact copies: remove them at once
+    # There can be many exact copies: remove them at once
+    _, first = np.unique(X, axis=0, return_index=True)
     new[first] = True
     new[new] = _count_near(X[new], KDTree(known), tolerance) == 0
     candidates = np.flatnonzero(new)

@@ -33,9 +33,8 @@ def cross(A: Floats, B: Floats, rng: Generator) -> tuple[Floats, Floats]:
     u = rng.random(A.shape)
     contracting, expanding = 2 * u, 1 / (2 - 2 * u)
     beta = np.where(u <= 0.5, contracting, expanding) ** (1 / (ETA + 1))
-    beta *= rng.choice(
-        [-1.0, 1.0], size=A.shape
-    )  # decides per variable which child gets which value
+    # Decides per variable which child gets which value
+    beta *= rng.choice([-1.0, 1.0], size=A.shape)
     crossed = rng.random(A.shape) < 0.5
     middle, half = (A + B) / 2, (A - B) / 2
     first = np.where(crossed, middle + beta * half, A)

@@ -15,9 +15,8 @@ import numpy as np
 from app.optimizer.arrays import Floats
 
 Lattice = Literal["small", "large"]
-Layers = tuple[
-    int, int
-]  # divisions of the outer layer; of the inner one, 0 if there is none
+# Divisions of the outer layer; of the inner one, 0 if there is none
+Layers = tuple[int, int]
 SMALL, LARGE = 100, 300
 # The layers of RVEA's own program for m = 2 … 10: 105, 126 and 275 vectors for m = 3, 5
 # and 10.
@@ -75,9 +74,10 @@ def simplex_lattice(m: int, divisions: Layers) -> Floats:
 def simplex(m: int, H: int) -> Floats:
     """All points of {0, 1/H, …, 1}^m whose coordinates sum to 1, by stars and bars."""
     places = H + m - 1
+    # (N, m-1)
     bars = np.array(list(combinations(range(places), m - 1)), dtype=np.int64).reshape(
         -1, m - 1
-    )  # (N, m-1)
+    )
     last = np.full((len(bars), 1), places)
     first = np.full_like(last, -1)
     stars = np.diff(np.hstack([first, bars, last]), axis=1) - 1  # (N, m)

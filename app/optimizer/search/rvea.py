@@ -57,9 +57,8 @@ def offspring(variables: Variables, X: Floats, rng: Generator) -> Floats:
     """One child per individual, of random pairs, (N, d)."""
     pairs = -(-len(X) // 2)
     order = rng.permutation(len(X))
-    order = np.append(
-        order, rng.integers(len(X))
-    )  # completes the last pair of an odd number
+    # Completes the last pair of an odd number
+    order = np.append(order, rng.integers(len(X)))
     mothers, fathers = X[order[:pairs]], X[order[pairs : 2 * pairs]]
     return breed(variables, mothers, fathers, rng)[: len(X)]
 

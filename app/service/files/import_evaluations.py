@@ -113,9 +113,8 @@ def _write(connection: Connection, study: Study, imported: ImportChanges) -> Non
     change_study(connection, study.id, imported_complete=complete)
     _schedule(connection, find_study_by_id(connection, study.id))
     if report.jobs:
-        change_study(
-            connection, study.id, cancel_running=False
-        )  # their values are wanted, although it was stopped
+        # Their values are wanted, although it was stopped
+        change_study(connection, study.id, cancel_running=False)
         notify(connection)
     count_attempts(connection, dict.fromkeys(changes.ended_leases))
 

@@ -19,9 +19,8 @@ from counterpoise.wire.problems import Fault
 from counterpoise.wire.views import Imported
 
 Known = Mapping[int, float | None]  # by objective: the value, None if infeasible
-Outcomes = Mapping[
-    int, float | FailureKind
-]  # by objective: the value, or how it failed for good
+# By objective: the value, or how it failed for good
+Outcomes = Mapping[int, float | FailureKind]
 INFEASIBLE = FailureKind.INFEASIBLE
 
 
@@ -44,9 +43,8 @@ class ImportChanges:
     names: Mapping[int, str]  # of objectives
     changes: ChangeSet = field(default_factory=ChangeSet)
     new: list[tuple[NewSample, Known]] = field(default_factory=list)
-    new_jobs: dict[int, list[int]] = field(
-        default_factory=dict
-    )  # of existing imported samples: sample -> objectives
+    # Of existing imported samples: sample -> objectives
+    new_jobs: dict[int, list[int]] = field(default_factory=dict)
     completed: int = 0  # existing imported samples that get their last value
     values_added: int = 0
     unchanged: int = 0

@@ -10,9 +10,8 @@ from app.store.upgrade import head, require_head
 
 FAR_APART_S = 5.0
 
-Finding = tuple[
-    str, str, str
-]  # what was checked; ok, warning or fault; what was found and what to do
+# What was checked; ok, warning or fault; what was found and what to do
+Finding = tuple[str, str, str]
 
 
 def examine(database_url: str | None) -> list[Finding]:

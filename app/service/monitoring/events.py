@@ -96,9 +96,8 @@ def begin_feed(last: int, study_id: int | None, number: int | None) -> Start:
 
 def study_page(database: Database, study: int, after: int, count: int) -> Page:
     with database.read() as connection:
-        known = sequence_of(
-            connection, study
-        )  # first: events up to this sequence are then there, or trimmed
+        # First: events up to this sequence are then there, or trimmed
+        known = sequence_of(connection, study)
         events = events_of(connection, study, after, count) if known is not None else []
     if known is None:
         return Page(after, study_deleted=True)

@@ -44,9 +44,8 @@ class Plan:
     cheap: dict[int, Floats] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
     shortfall: str | None = None
-    samples: list[NewSample] = field(
-        default_factory=list
-    )  # the same in the user's units
+    # The same in the user's units
+    samples: list[NewSample] = field(default_factory=list)
 
 
 def compute_step(database: Database, step: Step, fit: Map = map) -> Plan:

@@ -19,9 +19,8 @@ def hypervolume(F: Floats, reference: Sequence[float] | None) -> dict[str, Any] 
     """F: complete samples, minimised, (n, m). None before there is one."""
     if len(F) == 0:
         return None
-    ref = (
-        np.array(reference, dtype=float) if reference is not None else reference_of(F)
-    )  # (m,)
+    # (m,)
+    ref = np.array(reference, dtype=float) if reference is not None else reference_of(F)
     m = F.shape[1]
     if m == 1:
         value = max(float(ref[0] - F.min()), 0.0)

@@ -42,9 +42,8 @@ class Replayed:
     samples: int  # that the step proposed
     equal_samples: int
     proposed_now: int
-    largest_distance: (
-        float | None
-    )  # in the unit cube, between a sample and its counterpart; None without samples
+    # In the unit cube, between a sample and its counterpart; None without samples
+    largest_distance: float | None
     faults: list[str] = field(default_factory=list)  # what else differs, for people
     versions: dict[str, tuple[str, str]] = field(default_factory=dict)
     took_s: float = 0.0
@@ -138,12 +137,10 @@ def compare_samples(
         pairs = list(zip(before, after, strict=False))
         equal += sum(_is_equal(a, b) for a, b in pairs)
         if pairs:
-            X_before = encode(
-                variables, np.array([a.x for a, _ in pairs], dtype=float)
-            )  # (n, d)
-            X_after = encode(
-                variables, np.array([b.x for _, b in pairs], dtype=float)
-            )  # (n, d)
+            # (n, d)
+            X_before = encode(variables, np.array([a.x for a, _ in pairs], dtype=float))
+            # (n, d)
+            X_after = encode(variables, np.array([b.x for _, b in pairs], dtype=float))
             distances = np.linalg.norm(X_before - X_after, axis=1)
             largest = max(largest or 0.0, float(distances.max()))
     return equal, largest
@@ -167,9 +164,8 @@ def _other_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[
 
 def _hypervolume(record: Mapping[str, Any]) -> float | None:
     value = (record.get("hypervolume") or {}).get("value")
-    return (
-        None if value is None else float(value)
-    )  # a database may return 1e23 as an integer
+    # A database may return 1e23 as an integer
+    return None if value is None else float(value)
 
 
 def changed_versions(then: Mapping[str, str]) -> dict[str, tuple[str, str]]:

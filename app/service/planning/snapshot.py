@@ -25,9 +25,8 @@ from app.store.studies.studies import objectives_of
 from counterpoise.wire.codes import FailureKind, StepKind
 from counterpoise.wire.specification import Specification
 
-Values = dict[
-    int, tuple[float, int]
-]  # by sample: minimised value, its number in the study's sequence
+# By sample: minimised value, its number in the study's sequence
+Values = dict[int, tuple[float, int]]
 
 
 def problem_of(

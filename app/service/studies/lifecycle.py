@@ -215,9 +215,8 @@ def _retry(connection: Connection, name: str, names: Sequence[str] | None) -> in
     for job in failed:
         job_rules.retry(changes, job)
     apply(connection, study, changes, co_objectives_of(objectives))
-    change_study(
-        connection, study.id, cancel_running=False
-    )  # their values are wanted, although it was stopped
+    # Their values are wanted, although it was stopped
+    change_study(connection, study.id, cancel_running=False)
     notify(connection)
     return len(failed)
 
@@ -247,9 +246,8 @@ def delete(database: Database, name: str, *, force: bool) -> None:
 
 def _delete(connection: Connection, name: str, force: bool) -> None:
     study = require_study(connection, name, lock=True)
-    lock_unsettled_jobs(
-        connection, study.id
-    )  # an ask locks no study, and could lease one meanwhile
+    # An ask locks no study, and could lease one meanwhile
+    lock_unsettled_jobs(connection, study.id)
     leased = sum(leased_counts(connection, study.id).values())
     if leased and not force:
         jobs = "1 job is" if leased == 1 else f"{leased} jobs are"

@@ -32,9 +32,8 @@ DETAILS = {
     Outcome.DUPLICATE: "kept as a further attempt; another lease was faster and its value stands",
     Outcome.FAILED: "the failure is recorded",
 }
-AttemptsBefore = dict[
-    str, Attempt | None
-]  # by lease: an ended attempt as it was before the transaction
+# By lease: an ended attempt as it was before the transaction
+AttemptsBefore = dict[str, Attempt | None]
 
 
 def tell(database: Database, items: Sequence[Tell]) -> list[Told]:
@@ -82,9 +81,8 @@ def settle_tells(connection: Connection, items: Sequence[Tell]) -> list[Told]:
         )
         left = [index for index in left if index not in told]
         if left:
-            locked = _lock(
-                connection, [items[index] for index in left]
-            )  # the round has changed it
+            # The round has changed it
+            locked = _lock(connection, [items[index] for index in left])
     count_attempts(connection, before)
     point("tell.written")
     return [told[index] for index in range(len(items))]

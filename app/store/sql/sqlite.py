@@ -38,9 +38,8 @@ def sqlite_engine(url: str, *, pool_size: int, writes: bool) -> Engine:
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _record: Any) -> None:
         if writes:
-            _execute_when_free(
-                connection, "PRAGMA journal_mode = WAL"
-            )  # several processes may create a new file
+            # Several processes may create a new file
+            _execute_when_free(connection, "PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")

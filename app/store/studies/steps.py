@@ -17,9 +17,8 @@ from app.store.tables import steps, studies
 from counterpoise.wire.codes import StepKind, StepState, StudyState
 
 LONGEST_CLAIM_S, LONGEST_RETRY_S = 120.0, 301.0
-DUE = text(
-    "steps.state = 'due'"
-)  # a literal, so that a prepared plan can use the partial index
+# A literal, so that a prepared plan can use the partial index
+DUE = text("steps.state = 'due'")
 
 
 def make_due(

@@ -84,9 +84,8 @@ _UP_LONG_ENOUGH = or_(
     .where(_KEPT, SERVED_S - kept_leases.c.served_s >= IN_PIECES * _LEASE_S)
     .correlate(jobs),
 )
-_OVERDUE = and_(
-    _PAST, UP_S >= 0.0, _UP_LONG_ENOUGH
-)  # null, and so not overdue, while no server is up
+# Null, and so not overdue, while no server is up
+_OVERDUE = and_(_PAST, UP_S >= 0.0, _UP_LONG_ENOUGH)
 
 
 def overdue_jobs(

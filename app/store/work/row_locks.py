@@ -82,9 +82,8 @@ def lock_jobs_of(
     }
 
 
-_own_columns = [
-    column for column in JOB_COLUMNS if column.name != "leased_at"
-]  # that of the attempt is read
+# That of the attempt is read
+_own_columns = [column for column in JOB_COLUMNS if column.name != "leased_at"]
 LOCK_JOBS_OF = (
     select(*_own_columns, *(column for column in _told.c if column.name != "id"))
     .join(_told, _told.c.job_id == jobs.c.id)

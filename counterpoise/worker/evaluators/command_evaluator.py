@@ -154,9 +154,8 @@ class CommandEvaluation:
         self._reads_stdout = reads_stdout
         self._cancel_reason = ""
         self._result: EvaluationResult | None = None
-        self._lock = (
-            threading.Lock()
-        )  # wait and cancel are called from different threads
+        # Wait and cancel are called from different threads
+        self._lock = threading.Lock()
 
     def wait(self, timeout_s: float | None) -> EvaluationResult | None:
         if self._result is None and self._is_over(timeout_s):

@@ -86,9 +86,8 @@ class DaskExecutor(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
         self._closing.set()
-        self._reconnector.join(
-            2 * POLL_S
-        )  # it may wait for a scheduler that is unavailable
+        # It may wait for a scheduler that is unavailable
+        self._reconnector.join(2 * POLL_S)
         self._client.close()  # type: ignore[no-untyped-call]  # the scheduler forgets our tasks, which end then
 
 

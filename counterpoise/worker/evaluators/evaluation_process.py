@@ -50,9 +50,8 @@ class EvaluationProcess:
         self._unread = b""
         self._output = b""
         self._ended = False
-        guardian.watch(
-            self._process.pid
-        )  # before the first message: until then the process ends with its input
+        # Before the first message: until then the process ends with its input
+        guardian.watch(self._process.pid)
         self.send(first_message)
 
     def send(self, message: str) -> None:

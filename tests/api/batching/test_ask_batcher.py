@@ -210,6 +210,5 @@ def test_waiting_asks_issue_no_queries_of_their_own(wing: Wing) -> None:
         during = run(scenario)
     finally:
         event.remove(Engine, "before_cursor_execute", count)
-    assert (
-        0 < during < 40
-    )  # one query a second for all of them; the application of the fixture polls, too
+    # One query a second for all of them; the application of the fixture polls, too
+    assert 0 < during < 40

@@ -93,11 +93,12 @@ def test_a_study_that_runs_to_its_end_tells_its_steps_and_phases(wing: Wing) -> 
     due = [data["step"] for _, kind, data in events if kind == "step_due"]
     done = [data["step"] for _, kind, data in events if kind == "step"]
     assert due == ["initial", "stream:mass:1", "search:1", "closing:6"]
+    # Search began before a planner came to the stream
     assert done == [
         "initial",
         "search:1",
         "closing:6",
-    ]  # search began before a planner came to the stream
+    ]
     assert [data["phase"] for _, kind, data in events if kind == "phase"] == ["search"]
     assert (events[-1][1], events[-1][2]["reason"]) == ("finished", "budget_used")
 
@@ -163,9 +164,8 @@ def test_all_studies_have_one_order_without_gaps(wing: Wing) -> None:
         (4, "paused"),
         (5, "resumed"),
     ]
-    assert [kind for _, kind, data in events if data["study"] == "car"] == [
-        "deleted"
-    ]  # the rest went with it
+    # The rest went with it
+    assert [kind for _, kind, data in events if data["study"] == "car"] == ["deleted"]
     for position, (name, _, _) in enumerate(events):
         assert heard(client, "/events", name)[1] == events[position + 1 :]
 
@@ -186,9 +186,8 @@ def test_a_study_created_anew_resets_those_who_knew_the_old_one(wing: Wing) -> N
 def test_an_id_that_is_ahead_resets(wing: Wing, path: str) -> None:
     _, events = heard(wing.client, path, "999999")
     assert [kind for _, kind, _ in events] == ["reset", "created", "step_due", "step"]
-    assert (
-        heard(wing.client, "/events", "7-1")[1][0][1] == "reset"
-    )  # an id of another kind of stream
+    # An id of another kind of stream
+    assert heard(wing.client, "/events", "7-1")[1][0][1] == "reset"
 
 
 @pytest.mark.parametrize("path", ["/studies/wing/events", "/events"])
@@ -223,12 +222,10 @@ def test_ids_that_are_too_old_reset_and_what_is_kept_follows(
         _, events = heard(client, path, all_events[2][0])
         assert (events[0][0], events[0][1]) == (all_events[4][0], "reset")
         assert events[1:] == all_events[5:]
-        assert (
-            heard(client, path, events[0][0])[1] == all_events[5:]
-        )  # it may resume from the reset
-        assert (
-            heard(client, path, all_events[4][0])[1] == all_events[5:]
-        )  # this one misses nothing
+        # It may resume from the reset
+        assert heard(client, path, events[0][0])[1] == all_events[5:]
+        # This one misses nothing
+        assert heard(client, path, all_events[4][0])[1] == all_events[5:]
     age(database, "UPDATE events SET at = 0")
     trim(database, 2.0)
     for path, all_events in (("/studies/wing/events", whole), ("/events", feed)):
@@ -258,12 +255,13 @@ def test_the_feed_is_trimmed_but_goes_on_counting(
         kept = connection.execute(
             text("SELECT study, seq FROM feed ORDER BY until")
         ).all()
+    # Car0: the newest of all
     assert sorted(row.study for row in kept) == [
         "car0",
         "car1",
         "car2",
         "wing",
-    ]  # car0: the newest of all
+    ]
     assert heard(client, "/events") == (last, [])
     wing.post("/pause")
     wing.post("/resume")

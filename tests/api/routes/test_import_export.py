@@ -132,9 +132,8 @@ def test_jobs_are_made_of_what_is_missing(
     client: TestClient, database: Database
 ) -> None:
     create(client)
-    assert (
-        send(client, CSV, evaluate=True).json()["jobs"] == 1
-    )  # of drag's run something is known
+    # Of drag's run something is known
+    assert send(client, CSV, evaluate=True).json()["jobs"] == 1
     wing = Wing(client, database)
     wing.post("/resume")
     assert wing.job("mass")["x"] == {"span": 1.25, "ribs": 8}
@@ -461,9 +460,8 @@ def test_an_export_holds_no_connection_while_its_reader_is_slow(
 ) -> None:
     create(client)
     fill(database, 4_000)
-    readers = [
-        export(database, "wing", "samples", "csv") for _ in range(30)
-    ]  # the pool has ten
+    # The pool has ten
+    readers = [export(database, "wing", "samples", "csv") for _ in range(30)]
     for _ in range(3):
         assert all(next(reader) for reader in readers)
     for reader in readers:

@@ -285,9 +285,8 @@ def test_delete_refuses_while_workers_hold_jobs(wing: Wing) -> None:
     )
     check_problem(wing.client.get("/studies/wing"), 404, "study-unknown")
     check_problem(wing.tell(job, value=1.0), 404, "lease-unknown")
-    assert (
-        wing.client.post("/studies", json=SPEC | {"budget": 7}).status_code == 201
-    )  # the name is free again
+    # The name is free again
+    assert wing.client.post("/studies", json=SPEC | {"budget": 7}).status_code == 201
     wing.plan()
     assert wing.job("mass")["job"] > job["job"]
 
@@ -363,9 +362,8 @@ def test_every_example_of_the_openapi_document_works_when_pasted(
     for path in ("/heartbeat", "/release"):
         assert client.post(path, json=body_example(document, path)).status_code == 200
     said = body_example(document, "/tell")
-    check_problem(
-        client.post("/tell", json=said), 404, "lease-unknown"
-    )  # nobody knows a lease beforehand
+    # Nobody knows a lease beforehand
+    check_problem(client.post("/tell", json=said), 404, "lease-unknown")
     assert (
         client.post(
             "/tell", json=said | {"job": job["job"], "lease": job["lease"]}

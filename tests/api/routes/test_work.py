@@ -39,9 +39,8 @@ def test_no_job_is_given_twice_and_full_ones_come_first(wing: Wing) -> None:
     jobs = (
         wing.ask("mass", max_jobs=256)["jobs"] + wing.ask("mass", max_jobs=256)["jobs"]
     )
-    assert (
-        len({job["job"] for job in jobs}) == len(jobs) == 4
-    )  # the design; streams follow when half of it is settled
+    # The design; streams follow when half of it is settled
+    assert len({job["job"] for job in jobs}) == len(jobs) == 4
     assert [job["job"] for job in jobs] == sorted(job["job"] for job in jobs)
 
 
@@ -308,9 +307,8 @@ def test_failures_are_retried_or_final(wing: Wing) -> None:
         2,
         job["seed"],
     )
-    assert (
-        wing.tell(again, failure={"kind": "error"}).json()["state"] == "failed"
-    )  # max_attempts 2
+    # Max_attempts 2
+    assert wing.tell(again, failure={"kind": "error"}).json()["state"] == "failed"
     assert (
         wing.tell(wing.job("drag"), failure={"kind": "infeasible"}).json()["state"]
         == "failed"

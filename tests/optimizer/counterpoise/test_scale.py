@@ -18,9 +18,8 @@ def test_the_front_spans_zero_to_one() -> None:
 
 
 def test_a_front_range_too_small_is_replaced_by_the_range_of_the_data() -> None:
-    F = np.array(
-        [[0.0, 1.0], [0.4, 0.0], [10.0, 3.0]]
-    )  # the front's range of the first is 4 % of the data's
+    # The front's range of the first is 4 % of the data's
+    F = np.array([[0.0, 1.0], [0.4, 0.0], [10.0, 3.0]])
     assert_allclose(front_scale(F, smallest_range=0.05).size, [10.0, 1.0])
     assert_allclose(front_scale(F, smallest_range=0.03).size, [0.4, 1.0])
 

@@ -59,9 +59,8 @@ def test_bounds() -> None:
 
 def test_penalty_by_hand() -> None:
     prior = make_prior(Structure.MATERN, 1)
-    p = np.array(
-        [2.0, -4.5, -5 * np.log(10)]
-    )  # 1, -1 and 1 standard deviations from the means
+    # 1, -1 and 1 standard deviations from the means
+    p = np.array([2.0, -4.5, -5 * np.log(10)])
     value, gradient = prior.penalty(p)
     assert value == pytest.approx(1.5)
     assert_allclose(gradient, [1 / 2.5, -1 / 2.5, 1 / np.log(10)])

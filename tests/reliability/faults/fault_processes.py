@@ -174,9 +174,8 @@ def fault_points(folder: Path) -> Iterator[FaultPoints]:
         patch.setenv("COUNTERPOISE_FAULTS", str(folder))
         patch.setenv("PYTHONPATH", str(ROOT))
         _CONTEXT.set_forkserver_preload(["tests.reliability.faults.forkserver_preload"])
-        first = _CONTEXT.Process(
-            target=os.getpid
-        )  # starts the fork server with this environment
+        # Starts the fork server with this environment
+        first = _CONTEXT.Process(target=os.getpid)
         first.start()
         first.join()
     yield FaultPoints(folder)

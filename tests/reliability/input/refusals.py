@@ -5,11 +5,12 @@ from typing import Any
 from httpx2 import Response
 
 PROBLEM = "urn:counterpoise:problem:"
+# Problems that list each fault
 WITH_PLACES = (
     "invalid-request",
     "invalid-specification",
     "import-invalid",
-)  # problems that list each fault
+)
 PLACES = ("#", "line ", "query parameter", "path parameter")
 
 

@@ -181,9 +181,8 @@ def test_slow_clients_delay_no_other_and_leave_nothing_behind(
             for body in bodies:
                 body.sendall(tell[-20 + sent : -19 + sent])
             server.check_serves()
-        assert (
-            psutil.Process().num_threads() <= threads + 50
-        )  # of a pool, not one for each client
+        # Of a pool, not one for each client
+        assert psutil.Process().num_threads() <= threads + 50
         bodies[0].sendall(tell[-17:])  # a slow client gets its response in the end
         assert read_response(bodies[0])[0] == 404
     eventually(lambda: server.open_connections() <= 1, "the end of all connections")

@@ -16,12 +16,13 @@ from tests.reliability.machine.work_rules import (
 )
 from tests.reliability.model.records import TellItem
 
+# Given meanwhile
 OTHER_LEASES = {
     "nothing": 0,
     "other lease": 1,
     "other lease expired": 1,
     "job failed": 3,
-}  # given meanwhile
+}
 
 
 class LateResultRules(WorkRules):

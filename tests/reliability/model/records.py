@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 OPEN = ("ready", "leased")
+# Outcomes of attempts whose worker told a result
 REPORTED = (
     "done",
     "failed",
     "late",
     "duplicate",
-)  # outcomes of attempts whose worker told a result
+)
 Point = tuple[float, ...]
 Evaluation = Mapping[str, float | None]  # of an import, by objective; None: infeasible
 Result = float | str  # a value, or the kind of a final failure
@@ -118,9 +119,8 @@ class TellItem:
 class StudyRules:
     """The fixed part of a study's specification."""
 
-    runs: dict[
-        str, list[str]
-    ]  # objectives that have jobs, in order, with the co-objectives of each
+    # Objectives that have jobs, in order, with the co-objectives of each
+    runs: dict[str, list[str]]
     ratios: dict[str, int]
     initial_samples: int
     batch_size: int

@@ -34,14 +34,12 @@ class StudyModel:
     jobs: dict[int, Job] = field(default_factory=dict)
     attempts: dict[str, Attempt] = field(default_factory=dict)  # by lease
     log: list[LogEntry] = field(default_factory=list)
-    due_steps: dict[StepId, int] = field(
-        default_factory=dict
-    )  # with the number of samples to propose
+    # With the number of samples to propose
+    due_steps: dict[StepId, int] = field(default_factory=dict)
     done_steps: list[StepId] = field(default_factory=list)
     imported_complete: int = 0
-    expired: Counter[str] = field(
-        default_factory=Counter
-    )  # by objective; a revived lease has expired, too
+    # By objective; a revived lease has expired, too
+    expired: Counter[str] = field(default_factory=Counter)
 
     @property
     def planned_full(self) -> list[int]:

@@ -13,9 +13,8 @@ from tests.reliability.model.transitions import (
     set_failed,
 )
 
-Response = tuple[
-    int, str | None
-]  # status of a tell, and the state of its job afterwards
+# Status of a tell, and the state of its job afterwards
+Response = tuple[int, str | None]
 
 
 def ask(model: StudyModel, runs: Sequence[str], max_jobs: int) -> list[int]:

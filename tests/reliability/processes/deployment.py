@@ -67,12 +67,10 @@ class Deployment:
         self.workers = [f"worker{number}" for number in range(load)]
         self.planners = [f"planner{number}" for number in range(min(load, 2))]
         self.killed_slots: set[str] = set()  # evaluation processes of killed workers
-        self.excused: set[str] = (
-            set()
-        )  # leases whose result may have been on its way to the spool
-        self.spooled_at_kill: set[str] = (
-            set()
-        )  # leases whose result was in the spool when its worker was killed
+        # Leases whose result may have been on its way to the spool
+        self.excused: set[str] = set()
+        # Leases whose result was in the spool when its worker was killed
+        self.spooled_at_kill: set[str] = set()
         self.processes: dict[str, RestartableProcess] = {}
         self._start(url, free_port())
         for process in self.processes.values():

@@ -15,9 +15,8 @@ from tests.e2e.plate import TAKES_S, evaluate
 
 NOISE = 1e-6  # makes the values of two runs of one job differ
 CLOSED = "closed"
-_PROCESS = os.urandom(
-    8
-).hex()  # of one slot of one worker, which runs one simulation after the other
+# Of one slot of one worker, which runs one simulation after the other
+_PROCESS = os.urandom(8).hex()
 
 
 def _run(job: Job) -> dict[str, float]:

@@ -30,10 +30,11 @@ VARIABLES = [
     {"name": "span", "low": 0.0, "high": 1.0},
     {"name": "skin", "low": 0.0, "high": 1.0},
 ]
+# Which evaluates an objective of the large study
 BY_WORKER, BY_TEST = (
     "drag",
     ("mass", "cost", "noise"),
-)  # which evaluates an objective of the large study
+)
 SIMULATIONS = {"drag": "span", "lift": "span", "crash": "skin"}
 MAX_TELLS = 256
 

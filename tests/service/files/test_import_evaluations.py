@@ -418,9 +418,8 @@ def test_an_infeasible_point_overtakes_who_computes_it_and_explains_who_failed(
     assert bring(lab, rows).unchanged == 2
     assert len(lab.values()) == 3
     lab.check_counters()
-    assert (
-        lab.tell(one, 2.0).state == "done"
-    )  # a finished simulation is never thrown away
+    # A finished simulation is never thrown away
+    assert lab.tell(one, 2.0).state == "done"
     lab.check_counters()
 
 
@@ -435,9 +434,8 @@ def test_a_step_does_not_see_what_was_imported_after_it_became_due(
     assert step is not None
     assert step.kind == "search"
     early = compute_step(database, step)
-    proposed = [
-        complete(a, b) for a, b in early.full.tolist()
-    ]  # somebody has just measured what it will propose
+    # Somebody has just measured what it will propose
+    proposed = [complete(a, b) for a, b in early.full.tolist()]
     assert bring(lab, [*some(20), *proposed]).complete == 23
     late = compute_step(database, step)
     np.testing.assert_array_equal(early.full, late.full)
@@ -447,9 +445,8 @@ def test_a_step_does_not_see_what_was_imported_after_it_became_due(
     second = next(
         one for one in lab.rows(steps) if one["kind"] == "search" and one["number"] == 2
     )
-    assert (
-        second["record"]["models"][1]["size"] == 4 + 3 + 20
-    )  # the points of the batch count once
+    # The points of the batch count once
+    assert second["record"]["models"][1]["size"] == 4 + 3 + 20
 
 
 def test_a_design_prepared_before_an_import_is_not_committed(
@@ -612,9 +609,8 @@ def test_extending_a_study_whose_design_is_still_due_makes_no_second_one(
 def test_a_paused_study_can_be_filled_and_started(database: Database) -> None:
     lab = paused(database)
     assert lab.view().state == "paused"
-    assert (
-        Lab(database).view().state == "paused"
-    )  # the same specification again changes nothing
+    # The same specification again changes nothing
+    assert Lab(database).view().state == "paused"
     pause(database, "wing")
     bring(lab, some(4))
     assert lab.plan() == 0

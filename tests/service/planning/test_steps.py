@@ -58,9 +58,8 @@ def test_the_step_of_a_planner_that_was_killed_is_done_by_another_once(
     database: Database,
 ) -> None:
     lab = Lab(database)
-    lost = database.write(
-        lambda connection: claim_step(connection, for_s=-1.0)
-    )  # killed: its claim runs out
+    # Killed: its claim runs out
+    lost = database.write(lambda connection: claim_step(connection, for_s=-1.0))
     assert lost is not None
     late = compute_step(database, lost)
     assert plan_one(database)

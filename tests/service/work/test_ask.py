@@ -51,11 +51,12 @@ def test_the_seed_is_the_same_for_every_attempt_and_differs_between_jobs(
 def test_many_asks_are_served_in_one_transaction_one_each_in_turn(lab: Lab) -> None:
     asks = [asking(f"w{i}", objectives=("mass",), max_jobs=3) for i in range(3)]
     shares = serve_asks(lab.database, asks, 20.0)
+    # Four jobs for nine wishes
     assert sorted(len(share) for share in shares) == [
         1,
         1,
         2,
-    ]  # four jobs for nine wishes
+    ]
     owner = {row["id"]: row["name"] for row in lab.rows(workers)}
     held = {row["lease"]: owner[row["worker_id"]] for row in lab.rows(attempts)}
     for ask, share in zip(asks, shares, strict=True):
@@ -267,9 +268,8 @@ def test_a_stopped_study_whose_failed_jobs_are_retried_has_something(
     stop(database, "wing", cancel_running=False)
     pause(database, "wing")
     retry(database, "wing", None)
-    assert (
-        explain_empty_ask(database, asking()).reason == "paused"
-    )  # and there is a job afterwards
+    # And there is a job afterwards
+    assert explain_empty_ask(database, asking()).reason == "paused"
     resume(database, "wing")
     assert lab.ask()
     assert explain_empty_ask(database, asking()).reason == "finished"

@@ -72,10 +72,11 @@ def test_a_heartbeat_does_not_take_the_job_from_another_worker(lab: Lab) -> None
     (new,) = lab.ask("crash")
     assert new.job == old.job
     (alive,) = heartbeat(lab.database, [old.lease])
+    # Hours of work are not thrown away: the first value counts
     assert (alive.cancel, alive.expires_at) == (
         False,
         None,
-    )  # hours of work are not thrown away: the first value counts
+    )
     assert alive.reason == "leased_to_another"
     assert lab.job(new.job)["lease"] == new.lease
     lab.tell(new, 1.0)
@@ -323,9 +324,8 @@ def test_back_offs_end(lab: Lab) -> None:
     later = (
         jobs.update().where(jobs.c.id == job.job).values(ready_at=database_now() + 60.0)
     )
-    lab.database.write(
-        lambda c: c.execute(later)
-    )  # a loaded machine takes a second, too
+    # A loaded machine takes a second, too
+    lab.database.write(lambda c: c.execute(later))
     clean_up(lab.database)
     assert lab.job(job.job)["ready_at"] is not None
     lab.database.write(

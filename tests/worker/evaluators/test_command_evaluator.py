@@ -177,9 +177,8 @@ def test_files_of_the_workers_folder_are_found_in_the_jobs_folder(
     monkeypatch.chdir(tmp_path)
     assert run(tmp_path, "./crash.sh").value == 4.0
     assert run(tmp_path, "sh", "crash.sh").value == 4.0
-    assert (
-        run(tmp_path, "sh", "-c", f"echo 4 # {'and so on ' * 100}").value == 4.0
-    )  # too long for the name of a file
+    # Too long for the name of a file
+    assert run(tmp_path, "sh", "-c", f"echo 4 # {'and so on ' * 100}").value == 4.0
     assert (
         (tmp_path / "work/pwd")
         .read_text()
@@ -376,10 +375,11 @@ def test_a_signal_to_all_processes_is_handled_by_the_worker_alone(
         main = family_of(tmp_path, {"main"})["main"]
         supervisor = main.parent()
         assert supervisor is not None
+        # Ctrl-C reaches only the worker
         assert os.getsid(0) not in (
             os.getsid(supervisor.pid),
             os.getsid(main.pid),
-        )  # Ctrl-C reaches only the worker
+        )
         supervisor.terminate()
         main.terminate()
         (tmp_path / "work/go").touch()

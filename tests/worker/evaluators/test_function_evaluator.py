@@ -113,9 +113,8 @@ def test_a_failure_has_its_kind_and_the_end_of_the_output(
     assert result.failure.kind == kind
     for text in messages:
         assert text in result.failure.message
-    assert (
-        run(evaluator, "quick").value == 6.25
-    )  # in another process, if this one has ended
+    # In another process, if this one has ended
+    assert run(evaluator, "quick").value == 6.25
 
 
 def test_only_the_end_of_long_output_is_kept_and_none_of_another_job(
@@ -218,9 +217,8 @@ def test_a_killed_worker_leaves_no_process_behind(
             "the simulation",
         )
         family = children(process.pid)
-        assert (
-            len(family) == 3
-        )  # the guardian, the simulation, and a process that it has started
+        # The guardian, the simulation, and a process that it has started
+        assert len(family) == 3
         process.kill()
     assert psutil.wait_procs(family, PATIENCE_S)[1] == []
 

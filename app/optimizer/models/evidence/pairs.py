@@ -151,9 +151,8 @@ class WarpedPairs(Pairs):
         super().__init__(structure, X)
         n, d = X.shape
         self.margins = np.zeros((d, n))
-        self.starts = np.flatnonzero(
-            np.diff(self.columns, prepend=-1)
-        )  # where each column begins
+        # Where each column begins
+        self.starts = np.flatnonzero(np.diff(self.columns, prepend=-1))
         self.difference = np.empty(len(self.rows))
 
     def _write(self, k: int, rest: float) -> None:
@@ -176,9 +175,8 @@ class WarpedPairs(Pairs):
     def _chain(self) -> Gradient:
         by_z = self.margins / -3.0  # (d, n)
         by_u = by_z * self.scales[:, None]
-        by_log_a, by_log_c = warp_derivatives(
-            self.X, self.at.a, self.at.c
-        )  # (n, d) each
+        # (n, d) each
+        by_log_a, by_log_c = warp_derivatives(self.X, self.at.a, self.at.c)
         lengths = -np.einsum("ki,ki->k", by_z, self.Z)
         return (
             lengths,

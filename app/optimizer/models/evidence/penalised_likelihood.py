@@ -65,9 +65,8 @@ class PenalisedLikelihood:
         self.R = np.zeros((n, n), order="F")
         self.M = np.empty(len(self.pairs.rows))
         self.flat = self.R.reshape(-1, order="F")  # a view
-        self.index = (
-            self.pairs.rows + n * self.pairs.columns
-        )  # (q,) where the pairs are in `flat`
+        # (q,) where the pairs are in `flat`
+        self.index = self.pairs.rows + n * self.pairs.columns
 
     def __call__(self, p: Floats) -> Evaluation:
         """The value and its gradient, for a minimiser."""

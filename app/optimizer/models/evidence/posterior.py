@@ -59,9 +59,8 @@ class Posterior:
         V = blas.dtrmm(1.0, self.L_inverse, k, lower=1, overwrite_b=1)  # (n, N)
         trend = (1.0 - self.w @ V) ** 2 / (self.w @ self.w)
         v = 1.0 + self.eta - np.einsum("ij,ij->j", V, V) + trend
-        return mean, np.sqrt(
-            self.sigma2 * np.maximum(v, self.eta)
-        )  # less than eta can only be rounding
+        # Less than eta can only be rounding
+        return mean, np.sqrt(self.sigma2 * np.maximum(v, self.eta))
 
     def leave_one_out(self) -> LeaveOneOut:
         """Of every training row."""

@@ -33,9 +33,8 @@ class Choice:
 
     structure: Structure
     stream: bool  # whether the stream's data are used
-    fitted: tuple[
-        Hyperparameters, ...
-    ]  # the last ones of every structure that was fitted
+    # The last ones of every structure that was fitted
+    fitted: tuple[Hyperparameters, ...]
 
     def start(self, structure: Structure) -> Hyperparameters | None:
         """Where a warm fit of the structure starts; None: it was never fitted."""

@@ -95,9 +95,8 @@ def candidate_distances(
     """
     uncertain = (deviation > 0.0).any(axis=0)  # (m,)
     known = _squares(mean[:, ~uncertain], Z[:, ~uncertain])  # (C, Q)
-    Y = (
-        mean[:, uncertain] + draws[:, None, uncertain] * deviation[:, uncertain]
-    )  # (S, C, k)
+    # (S, C, k)
+    Y = mean[:, uncertain] + draws[:, None, uncertain] * deviation[:, uncertain]
     squares = _squares(Y, Z[:, uncertain])
     squares += known
     return np.sqrt(squares, out=squares)

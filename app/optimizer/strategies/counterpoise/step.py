@@ -54,9 +54,10 @@ def propose_by_promotion(
     population = search(context, rng)  # (N, d)
     found = archive.predict(population[is_new(population, archive.known)])
     full = choose_full_samples(context, found, snapshot.batch, rng)
+    # (m,)
     counts = extra_counts(
         problem, snapshot.batch, full.missing_evaluations(snapshot.pool)
-    )  # (m,)
+    )
     extras, sources = extra_points(
         context, found, full.candidates.X, int(counts.max()), rng
     )

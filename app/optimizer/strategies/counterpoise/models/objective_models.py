@@ -148,9 +148,8 @@ def _fit_co_model(
         or len(rows) < 2
     ):
         return None
-    inputs = np.hstack(
-        [snapshot.X[rows], snapshot.F[rows][:, problem.cheap]]
-    )  # (n, d + p)
+    # (n, d + p)
+    inputs = np.hstack([snapshot.X[rows], snapshot.F[rows][:, problem.cheap]])
     data = Data(inputs, snapshot.F[rows, i])
     return fit(data, snapshot.co_theta[i], inputs[:0], settings.tuned_rows)
 
