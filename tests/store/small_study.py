@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from app.domain.jobs import Lease, LeaseRequest
 from app.domain.samples import NewSample
-from app.domain.studies import NewObjective
+from app.domain.studies import CoObjectives, NewObjective
 from app.domain.workers import WorkerSeen
 from app.store.database import Database
 from app.store.studies.samples import add_samples
@@ -52,6 +52,7 @@ class SmallStudy:
             return study.id, queues, workers["worker-1"].id
 
         self.id, self.queues, self.worker = database.write(create)
+        self.co_objectives: CoObjectives = {run: [] for run in self.queues.values()}
 
     def add_full(self, count: int) -> list[int]:
         both = tuple(self.queues.values())

@@ -22,9 +22,9 @@ Truth = Callable[[Floats], Floats]  # (n, d) -> (n,)
 def product_of_experts(
     mu_a: Floats, v_a: Floats, mu_b: Floats, v_b: Floats
 ) -> tuple[Floats, Floats]:
-    """[SBP-BO] Eq.
+    """Each expert is weighted by the other one's share of the variance.
 
-    (4): each expert is weighted by the other one's share of the variance.
+    See [SBP-BO] Eq. (4).
     """
     # Differs from [SBP-BO]: it prints sigma in Eq. (4) and calls the same sigma a
     # variance above Eq. (2); a product of Gaussian experts has weights by variances,

@@ -66,7 +66,7 @@ def settle(
                 )
             ],
         )
-        apply(connection, locked, changes)
+        apply(connection, locked, changes, study.co_objectives)
 
     study.database.write(work)
 
@@ -127,7 +127,7 @@ def test_a_job_that_changed_undoes_the_whole_change_set(database: Database) -> N
         changes = ChangeSet(
             [JobChange(job, JobState.DONE)], [Result(job.sample, job.objective, 1.0)]
         )
-        apply(connection, locked, changes)
+        apply(connection, locked, changes, study.co_objectives)
 
     with pytest.raises(StateChanged):
         database.write(work)
