@@ -43,7 +43,7 @@ def worker_with_clock(url: str, folder: Path, offset_s: int) -> Iterator[None]:
         f"--spool={folder / 'spool'}",
         f"--name={folder.name}",
     ]
-    simulation = "--objective=mass=tests.workers.simulations:slow"
+    simulation = "--objective=mass=tests.worker.simulations:slow"
     with running(
         COUNTERPOISE, "worker", *options, "--max-jobs=1", simulation, **variables
     ) as (process, log):

@@ -116,7 +116,7 @@ class Soak:
             PATIENCE_S,
         )
         functions = [
-            f"--objective={name}=tests.workers.simulations:{to}"
+            f"--objective={name}=tests.worker.simulations:{to}"
             for name, to in SIMULATIONS.items()
         ]
         options = (
