@@ -16,9 +16,8 @@ class JobChange:
     state: JobState
     lease: str | None = None
     lease_s: float | None = None  # the lease runs for so long from now
-    backoff_s: float | None = (
-        None  # a job returned to ready may be leased after so long
-    )
+    # A job returned to ready may be leased after so long
+    backoff_s: float | None = None
     errors: int = 0
     losses: int = 0
 
@@ -26,6 +25,13 @@ class JobChange:
     def opened(self) -> int:
         """1 if it makes a settled job open again, -1 if it settles an open one."""
         return int(self.job.state.is_settled) - int(self.state.is_settled)
+
+    @property
+    def held_back(self) -> int:
+        """1 if it makes the job wait, -1 if the job waits no longer."""
+        return int(self.state is JobState.WAITING) - int(
+            self.job.state is JobState.WAITING
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,15 @@ class Result:
     failure: FailureKind | None = None
     duration_s: float | None = None
     of_job: bool = True  # False: imported without a job, so that no job is counted
+
+    @property
+    def state(self) -> JobState:
+        """Of a job that ends with this result."""
+        if self.failure is None:
+            return JobState.DONE
+        if self.failure is FailureKind.INFEASIBLE:
+            return JobState.INFEASIBLE
+        return JobState.FAILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +93,21 @@ class ChangeSet:
         return any(change.state is JobState.READY for change in self.jobs)
 
     @property
+    def supersedes_jobs(self) -> bool:
+        return any(change.state is JobState.SUPERSEDED for change in self.jobs)
+
+    @property
     def ended_leases(self) -> list[str]:
         return [end.lease for end in self.attempts]
+
+    @property
+    def infeasible_samples(self) -> set[int]:
+        """Samples that a result of this change set rules out."""
+        return {
+            result.sample
+            for result in self.results
+            if result.failure is FailureKind.INFEASIBLE
+        }
 
 
 def supersede(jobs: Iterable[Job]) -> list[JobChange]:

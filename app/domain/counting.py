@@ -5,12 +5,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from app.domain.changes import ChangeSet, JobChange
+from app.domain.jobs import Job
 from app.domain.studies import CoObjectives
 from counterpoise.wire.codes import JobState
 
 # The counters of an objective that a change set can move.
 OBJECTIVE_COUNTERS = (
+    "waiting",
     "done",
+    "infeasible",
     "failed",
     "superseded",
     "open_full",
@@ -18,7 +21,7 @@ OBJECTIVE_COUNTERS = (
     "late",
     "duplicate",
 )
-_LEAVES = (JobState.FAILED, JobState.SUPERSEDED)
+_LEAVES = (JobState.INFEASIBLE, JobState.FAILED, JobState.SUPERSEDED)
 
 
 @dataclass(slots=True)
@@ -26,33 +29,51 @@ class Growth:
     """By how much the counters of one study grow."""
 
     objectives: dict[int, Counter[str]] = field(default_factory=dict)
-    samples: Counter[int] = field(default_factory=Counter)  # outputs not settled
+    # By sample: outputs not settled, and those whose jobs wait for the cheap runs.
+    samples: Counter[int] = field(default_factory=Counter)
+    waiting: Counter[int] = field(default_factory=Counter)
     # Planned samples that leave the plan.
+    given_up: set[int] = field(default_factory=set)
+    # Those of them that a run has ruled out.
     withdrawn: set[int] = field(default_factory=set)
     settled_full: int = 0
 
 
-def growth(changes: ChangeSet, co_objectives: CoObjectives) -> Growth:
+def growth(
+    changes: ChangeSet, co_objectives: CoObjectives, most_withdrawn: int
+) -> Growth:
+    """`most_withdrawn`: so many samples may still give their place in the budget back."""
     grown = Growth()
     grown.objectives = _objective_growth(changes, co_objectives)
     for change in changes.jobs:
         outputs = 1 + len(co_objectives.get(change.job.objective, ()))
         grown.samples[change.job.sample] += change.opened * outputs
-    grown.withdrawn = _withdrawn(changes.jobs)
+        grown.waiting[change.job.sample] += change.held_back * outputs
+    given_up = _given_up(changes.jobs)
+    infeasible = changes.infeasible_samples
+    ruled_out = [
+        sample
+        for sample, job in given_up.items()
+        if sample in infeasible or job.sample_infeasible
+    ]
+    keep_their_place = set(ruled_out[most_withdrawn:])
+    grown.given_up = set(given_up) - keep_their_place
+    grown.withdrawn = set(ruled_out) - keep_their_place
     grown.settled_full = _settled_full(changes.jobs, grown)
     return grown
 
 
-def _withdrawn(changes: Iterable[JobChange]) -> set[int]:
+def _given_up(changes: Iterable[JobChange]) -> dict[int, Job]:
     """Planned samples one of whose full jobs is superseded: they will not be evaluated
     on all outputs.
     """
-    superseded = [
-        change.job
+    return {
+        change.job.sample: change.job
         for change in changes
-        if change.state is JobState.SUPERSEDED and not change.job.cheap_only
-    ]
-    return {job.sample for job in superseded if job.sample_planned}
+        if change.state is JobState.SUPERSEDED
+        and not change.job.cheap_only
+        and change.job.sample_planned
+    }
 
 
 def _settled_full(changes: Iterable[JobChange], grown: Growth) -> int:
@@ -64,7 +85,7 @@ def _settled_full(changes: Iterable[JobChange], grown: Growth) -> int:
     }
     count = 0
     for sample, open_before in before.items():
-        if sample in grown.withdrawn:
+        if sample in grown.given_up:
             continue
         open_after = open_before + grown.samples[sample]
         count += (open_after == 0) - (open_before == 0)
@@ -93,9 +114,7 @@ def _objective_growth(
     for result in changes.results:
         has_own_jobs = result.objective in co_objectives
         if result.of_job and not has_own_jobs:
-            counters(result.objective)[
-                JobState.FAILED if result.failure else JobState.DONE
-            ] += 1
+            counters(result.objective)[result.state] += 1
     for objective, anomaly in changes.anomalies:
         counters(objective)[anomaly] += 1
     return {

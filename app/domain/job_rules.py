@@ -4,8 +4,8 @@ Pure: rules add to a change set.
 
 | the lease              | value                      | infeasible    | error, infrastructure   |
 |------------------------|----------------------------|---------------|-------------------------|
-| is current             | done                       | failed        | ready again, or failed  |
-| expired, job not held  | done (late)                | failed (late) | attempt recorded only   |
+| is current             | done                       | infeasible    | ready again, or failed  |
+| expired, job not held  | done (late)                | infeasible    | attempt recorded only   |
 | expired, job leased    | done, overtakes the other  | recorded only | recorded only           |
 | expired, job done      | kept as a further attempt  | recorded only | recorded only           |
 """
@@ -97,7 +97,7 @@ def tell_failure(
     if change is None:
         return job.state
     changes.jobs.append(change)
-    if change.state is JobState.FAILED:
+    if change.state in (JobState.INFEASIBLE, JobState.FAILED):
         changes.results += failed_results(job, kind, co_objectives)
     return change.state
 
@@ -108,7 +108,7 @@ def _after_failure(
     is_current = job.is_held_by(lease)
     if kind is FailureKind.INFEASIBLE:
         not_held = job.state in (JobState.READY, JobState.SUPERSEDED)
-        return _settled(job, JobState.FAILED) if is_current or not_held else None
+        return _settled(job, JobState.INFEASIBLE) if is_current or not_held else None
     if not is_current:
         return None
     return (
@@ -134,6 +134,25 @@ def release(changes: ChangeSet, job: Job, limits: Limits) -> None:
     """Return a job that its worker will not evaluate; counts nothing against it."""
     changes.jobs.append(_returned(job, limits, errors=job.errors, losses=job.losses))
     changes.attempts.append(AttemptEnd(job.lease or "", Outcome.RELEASED))
+
+
+def cancel(
+    changes: ChangeSet,
+    job: Job,
+    co_objectives: Sequence[int],
+    limits: Limits,
+    *,
+    fail: bool,
+) -> JobState:
+    """End a run by hand: a loss, like an expiry, or with `fail` a failure for good."""
+    change = _settled(job, JobState.FAILED) if fail else _after_loss(job, limits)
+    changes.jobs.append(change)
+    if job.lease is not None:
+        changes.attempts.append(AttemptEnd(job.lease, Outcome.CANCELLED))
+    if change.state is JobState.FAILED:
+        kind = FailureKind.ERROR if fail else FailureKind.LOST
+        changes.results += failed_results(job, kind, co_objectives)
+    return change.state
 
 
 def retry(changes: ChangeSet, job: Job) -> None:
@@ -193,17 +212,23 @@ def is_wanted(job: Job, attempt: Attempt, timeout_s: float | None) -> bool:
 
 def loss_reason(job: Job, attempt: Attempt) -> CancelReason:
     """Why a lease is no longer its worker's."""
+    if attempt.outcome is Outcome.CANCELLED:
+        return CancelReason.CANCELLED
     if attempt.outcome not in (None, Outcome.EXPIRED):
         return CancelReason.LEASE_ENDED
+    if job.sample_infeasible and job.state is JobState.SUPERSEDED:
+        return CancelReason.SAMPLE_INFEASIBLE
     return _LOSS_REASONS[job.state]
 
 
 _LOSS_REASONS = {
     JobState.DONE: CancelReason.VALUE_KNOWN,
     JobState.LEASED: CancelReason.LEASED_TO_ANOTHER,
+    JobState.INFEASIBLE: CancelReason.VALUE_KNOWN,
     JobState.FAILED: CancelReason.JOB_FAILED,
     JobState.SUPERSEDED: CancelReason.SUPERSEDED,
     JobState.READY: CancelReason.LEASE_EXPIRED,
+    JobState.WAITING: CancelReason.LEASE_EXPIRED,
 }
 
 
@@ -239,7 +264,7 @@ def _returned(
     backoff_s: float | None = None,
 ) -> JobChange:
     is_outdated = job.cheap_only and job.step < limits.step
-    if limits.is_stopped or is_outdated:
+    if limits.is_stopped or is_outdated or job.sample_infeasible:
         return JobChange(job, JobState.SUPERSEDED, errors=errors, losses=losses)
     return JobChange(
         job, JobState.READY, errors=errors, losses=losses, backoff_s=backoff_s

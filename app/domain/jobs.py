@@ -25,7 +25,9 @@ class Job:
     losses: int
     # Of its sample:
     sample_open: int  # outputs not settled
+    sample_waiting: int  # those of them whose jobs wait for the cheap runs
     sample_planned: bool  # a full sample that counts towards the budget
+    sample_infeasible: bool
 
     def is_held_by(self, lease: str) -> bool:
         return self.state is JobState.LEASED and self.lease == lease

@@ -2,18 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from app.domain.steps import step_name
 from counterpoise.wire.codes import FailureKind, StepKind
 
-Point = tuple[float, ...]
+# A number; of a categorical variable a text, a boolean or a number
+Coordinate: TypeAlias = Any
+Point = tuple[Coordinate, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NewSample:
     """A point x and the objectives with jobs of their own (ids) that it is wanted on."""
 
-    x: Sequence[float]
+    x: Sequence[Coordinate]
     objectives: tuple[int, ...]
     full: bool
 
@@ -21,19 +24,33 @@ class NewSample:
 @dataclass(frozen=True, slots=True)
 class Sample:
     id: int
-    x: list[float]
+    x: list[Coordinate]
     full: bool
     open: int  # outputs not settled
+    given_up: bool  # a full sample that left the plan
+    infeasible: bool  # a run has ruled it out
     # The number of the study's sequence from which steps see an imported sample
     imported_seq: int | None
     # The step that proposed it; None if it was imported.
     kind: StepKind | None
     number: int
     objective: int
+    promoted_in: int | None = None  # the search step that made it a full sample
+    excluded: bool = False  # from front and models, by an engineer
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether it gave its place in the budget back because a run ruled it out."""
+        return self.given_up and self.infeasible
 
     @property
     def is_imported(self) -> bool:
         return self.imported_seq is not None
+
+    @property
+    def search_number(self) -> int:
+        """The number of the search step that proposed it; 0 for the initial phase."""
+        return self.number if self.kind is StepKind.SEARCH else 0
 
     def step(self, objectives: Sequence[str]) -> str | None:
         """The name of the step that proposed it."""

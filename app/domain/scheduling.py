@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from app.domain.jobs import Job
-from app.domain.stepping import Nothing, Progress, Stream, due
+from app.domain.stepping import Nothing, Progress, Stream, due, may_plan
 from app.domain.studies import Objective, Study, co_objectives_of
 from counterpoise.wire.codes import Phase
 
@@ -38,12 +38,13 @@ def progress_of(
         planned=study.planned_full,
         unsettled_full=study.unsettled_full,
         step=study.step,
-        batch=study.spec.batch_size,
+        batch=study.spec.batch_size if isinstance(study.spec.batch_size, int) else None,
         ratios=tuple(ratios),
         cheap=tuple(objective.position for objective in cheap),
         streams=tuple(
             _stream(objective, settling.get(objective.id, 0)) for objective in streams
         ),
+        overlap=study.overlap,
     )
 
 
@@ -69,10 +70,15 @@ def largest_ratios(study: Study, objectives: Sequence[Objective]) -> list[float]
 
 
 def prefix_until_due(
-    study: Study, objectives: Sequence[Objective], jobs: Sequence[Job]
+    study: Study,
+    objectives: Sequence[Objective],
+    jobs: Sequence[Job],
+    ruled_out: Collection[int] = (),
 ) -> tuple[int, bool]:
     """How many of these jobs may be settled in one go, and whether a step may be due
     afterwards.
+
+    `ruled_out`: samples that a report on one of these jobs rules out.
 
     A step reads exactly what was known when it became due. If that can happen in the
     middle of a list, the list is split there; otherwise what a step reads would depend
@@ -80,7 +86,7 @@ def prefix_until_due(
     """
 
     def may_be_due_after(count: int) -> bool:
-        return _may_become_due(study, objectives, jobs[:count])
+        return _may_become_due(study, objectives, jobs[:count], ruled_out)
 
     if not may_be_due_after(len(jobs)):
         return len(jobs), False
@@ -88,7 +94,10 @@ def prefix_until_due(
 
 
 def _may_become_due(
-    study: Study, objectives: Sequence[Objective], jobs: Sequence[Job]
+    study: Study,
+    objectives: Sequence[Objective],
+    jobs: Sequence[Job],
+    ruled_out: Collection[int],
 ) -> bool:
     """Whether settling these jobs, or some of them, can make a step due.
 
@@ -96,8 +105,8 @@ def _may_become_due(
     """
     if study.is_finished:
         return False
-    settled = _samples_settled_by(jobs, objectives)
-    if settled and study.unsettled_full <= settled:
+    settled = _samples_settled_by(jobs, objectives, ruled_out)
+    if settled and may_plan(study.phase, study.unsettled_full - settled, study.overlap):
         return True
     if study.phase is not Phase.INITIAL:
         return False
@@ -110,7 +119,9 @@ def _may_become_due(
     return not isinstance(due(progress), Nothing)
 
 
-def _samples_settled_by(jobs: Sequence[Job], objectives: Sequence[Objective]) -> int:
+def _samples_settled_by(
+    jobs: Sequence[Job], objectives: Sequence[Objective], ruled_out: Collection[int]
+) -> int:
     """At most how many full samples have no open output after these jobs."""
     co_objectives = co_objectives_of(objectives)
     outputs: Counter[int] = Counter()
@@ -119,4 +130,7 @@ def _samples_settled_by(jobs: Sequence[Job], objectives: Sequence[Objective]) ->
         if not job.cheap_only:
             outputs[job.sample] += 1 + len(co_objectives[job.objective])
             open_before[job.sample] = job.sample_open
-    return sum(outputs[sample] >= open_before[sample] for sample in outputs)
+    return sum(
+        sample in ruled_out or outputs[sample] >= open_before[sample]
+        for sample in outputs
+    )

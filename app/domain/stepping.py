@@ -4,7 +4,8 @@
 |-----------|--------------------|-------------------------------------------------------------------|
 | n         | `n`                | samples of the initial design                                     |
 | FE_max    | `budget`           | full samples in all, the design's included                        |
-| u         | `batch`            | full samples of one step                                          |
+| u         | `batch`            | full samples of one step; None: as many as there are free slots   |
+| –         | `overlap`          | full samples that may still run when the next step is planned     |
 | N_iter    | `step`             | search steps so far                                               |
 | r_j       | `ratios[j]`        | evaluations of objective j that fit into one of the slowest       |
 | lambda    | `lam`              | samples of one generation of a stream                             |
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from counterpoise.wire.codes import Phase
 
 LAMBDA = 50
+NEGLIGIBLE_PLANNING = 0.02  # as a share of a slow run
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +26,8 @@ class Stream:
 
     objective: int
     generation: int  # the last one planned; 0 is the design itself
-    planned: (
-        int  # evaluations of this objective planned so far, the design's n included
-    )
+    # evaluations of this objective planned so far, the design's n included
+    planned: int
     # jobs of the stream not yet settled; while the generation is 0, the design's jobs
     # of this objective
     unsettled: int
@@ -40,11 +41,12 @@ class Progress:
     planned: int  # full samples planned so far, imported ones excluded
     unsettled_full: int  # full samples planned and not yet settled on every objective
     step: int  # the last search step planned, 0 before the first
-    batch: int
+    batch: int | None
     ratios: tuple[float, ...]
     cheap: tuple[int, ...]
     streams: tuple[Stream, ...] = ()  # one per cheap objective
     lam: int = LAMBDA
+    overlap: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,11 @@ def due(progress: Progress) -> Decision:
     """The one thing that is due now; the caller applies it and asks again."""
     if progress.phase is Phase.FINISHED:
         return Nothing()
-    if progress.unsettled_full == 0:
-        size = min(progress.batch, progress.budget - progress.planned)
-        return Step(progress.step + 1, size) if size > 0 else Finish()
+    left = progress.budget - progress.planned
+    if left > 0 and may_plan(progress.phase, progress.unsettled_full, progress.overlap):
+        return Step(progress.step + 1, min(_batch_size(progress), left))
+    if left <= 0 and progress.unsettled_full == 0:
+        return Finish()
     if progress.phase is Phase.INITIAL:
         for stream in progress.streams:
             size = _generation_size(progress, stream)
@@ -88,12 +92,40 @@ def due(progress: Progress) -> Decision:
     return Nothing()
 
 
+def may_plan(phase: Phase, unsettled_full: int, overlap: int) -> bool:
+    """Whether so few full samples still run that the next step may be planned.
+
+    Search begins when the whole initial design is settled.
+    """
+    return unsettled_full <= (overlap if phase is Phase.SEARCH else 0)
+
+
+def _batch_size(progress: Progress) -> int:
+    """As declared; else one full sample for each free slot, at least one."""
+    if progress.batch is not None:
+        return progress.batch
+    return max(progress.overlap + 1 - progress.unsettled_full, 1)
+
+
+def planned_ahead(slots: int, planning_s: float, duration_s: float) -> int:
+    """Full samples to keep in the queue so that no slot waits while a step is planned.
+
+    `slots` runs end every `duration_s`. Planning that takes less than a fiftieth of a
+    run is not worth a proposal that knows one result less.
+    """
+    if slots <= 0 or planning_s <= NEGLIGIBLE_PLANNING * duration_s:
+        return 0
+    if planning_s >= duration_s:  # also for runs of no measurable duration
+        return slots
+    return math.ceil(slots * planning_s / duration_s)
+
+
 def supersedes(decision: Decision) -> bool:
     """Whether ready cheap-only jobs, of older steps and of streams, are no longer
     needed.
 
-    Full samples are settled by then, except imported ones that wait for their
-    evaluation: those stay wanted. Leased jobs go on, and their values are used.
+    Full samples that still run stay wanted. Leased jobs go on, and their values are
+    used.
     """
     return isinstance(decision, Step | Finish)
 

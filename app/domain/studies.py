@@ -60,7 +60,12 @@ class Study:
     sequence: int  # of the last value, failure or event
     planned_full: int
     settled_full: int
+    withdrawn: int  # samples that left the plan because a run ruled them out
     step: int  # the last search step that was executed
+    # Followed with `overlap: "auto"`: live slots that serve the slowest runs, and full
+    # samples to plan ahead because planning takes time
+    slow_slots: int
+    lookahead: int
     imported: int
     imported_complete: int
     cancel_running: bool
@@ -85,6 +90,21 @@ class Study:
         return self.planned_full - self.settled_full
 
     @property
+    def overlap(self) -> int:
+        """How many full samples may still run when the next step is planned."""
+        declared = self.spec.overlap
+        if isinstance(declared, int):
+            return declared
+        return max(self.slow_slots - 1, 0) + self.lookahead
+
+    @property
+    def most_withdrawn(self) -> int:
+        """How many more samples may give their place in the budget back; bounded, so
+        that every study ends.
+        """
+        return max(self.budget - self.withdrawn, 0)
+
+    @property
     def limits(self) -> Limits:
         return Limits(
             self.spec.max_attempts, self.spec.max_losses, self.step, self.is_stopped
@@ -104,7 +124,9 @@ class Objective:
     cheap: bool | None  # None until search begins
     # Jobs, by what became of them.
     created: int
+    waiting: int
     done: int
+    infeasible: int
     failed: int
     superseded: int
     open_full: int  # unsettled jobs of full samples
@@ -117,6 +139,10 @@ class Objective:
         """
         return self.same_run_as is None
 
+    def is_cheap(self, threshold: float) -> bool:
+        """As fixed when search began; before, by the present ratio."""
+        return self.ratio > threshold if self.cheap is None else self.cheap
+
     @property
     def run(self) -> int:
         """The objective whose jobs give this one's value."""
@@ -124,7 +150,8 @@ class Objective:
 
     @property
     def unsettled(self) -> int:
-        return self.created - self.done - self.failed - self.superseded
+        settled = self.done + self.infeasible + self.failed + self.superseded
+        return self.created - settled
 
     @property
     def unsettled_in_stream(self) -> int:

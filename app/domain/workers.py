@@ -25,11 +25,22 @@ class WorkerSeen:
     studies: tuple[str, ...] = ()
     objectives: tuple[str, ...] = ()
     slots: int = 1
+    instance: str | None = None  # of its process
 
 
 @dataclass(frozen=True, slots=True)
 class HeldLease:
     job: int
+    leased_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJob:
+    job: int
+    objective: int
+    objective_name: str
+    worker_id: int
+    worker: str
     leased_at: float
 
 
@@ -46,12 +57,20 @@ class Worker:
     done: int
     failures: dict[str, int]
     busy_s: float
+    # When a process asked under this name although another one had begun to.
+    shared_at: float | None = None
+    left_at: float | None = None  # when it said goodbye, until it asks again
+
+    def is_shared(self, now: float) -> bool:
+        """Whether two processes ask under this name."""
+        return self.shared_at is not None and abs(now - self.shared_at) < ALIVE_S
 
     def is_alive(self, held: Sequence[HeldLease], now: float) -> bool:
-        """It asked recently, or holds a job: a worker that computes for hours does not
-        ask.
+        """It asked recently and has not ended, or holds a job: a worker that computes
+        for hours does not ask.
         """
-        return bool(held) or abs(now - self.last_seen_at) < ALIVE_S
+        was_seen = abs(now - self.last_seen_at) < ALIVE_S
+        return bool(held) or (was_seen and self.left_at is None)
 
     def busy_share(self, held: Sequence[HeldLease], now: float) -> float:
         """Share of its slots' time, from first to last seen, in which they held jobs.

@@ -21,7 +21,10 @@ from app.planner.step_process import StepProcess
 from app.service.monitoring.events import trim
 from app.service.planning.commit_step import commit_step, record_fault
 from app.service.planning.compute_step import Plan, compute_step
+from app.service.planning.slots import follow_slots
+from app.service.work.automatic_timeouts import follow_durations
 from app.service.work.expire import clean_up, expire_leases
+from app.service.work.workers import forget_idle
 from app.settings import Settings
 from app.store.database import Database
 from app.store.studies.steps import any_to_claim, claim_step, extend_claim
@@ -31,6 +34,7 @@ log = structlog.stdlib.get_logger("counterpoise.planner")
 CLAIM_S = 30.0  # the step of a planner that was killed is free after this time
 POLL_S = 1.0
 TRIM_S = 60.0
+FOLLOW_S = 10.0
 THREAD_END_S = 5.0
 LONGEST_BACKOFF_S = 300.0
 
@@ -45,7 +49,7 @@ def run(settings: Settings, stop: threading.Event) -> None:
     )
     housekeeper = threading.Thread(
         target=run_housekeeping,
-        args=(database, settings.events_kept_days, stop),
+        args=(database, settings, stop),
         daemon=True,
     )
     watcher.start()
@@ -69,15 +73,27 @@ def run(settings: Settings, stop: threading.Event) -> None:
 
 
 def run_housekeeping(
-    database: Database, events_kept_days: float, stop: threading.Event
+    database: Database, settings: Settings, stop: threading.Event
 ) -> None:
-    """Expire leases every second and trim old events every minute, until `stop` is set."""
-    trim_at = 0.0
+    """Expire leases and follow the workers' slots every second; trim old events and
+    forget idle workers every minute; until `stop` is set.
+    """
+    trim_at = follow_at = 0.0
     while not stop.wait(POLL_S):
         attempt("expiring leases", clean_up_and_expire, database)
+        attempt("following slots", follow_slots, database)
+        if time.monotonic() > follow_at:
+            attempt("following durations", follow_durations, database)
+            follow_at = time.monotonic() + FOLLOW_S
         if time.monotonic() > trim_at:
-            trimmed = attempt("trimming events", trim, database, events_kept_days)
-            if not trimmed:  # otherwise there may be more: each call trims a part
+            trimmed = attempt(
+                "trimming events", trim, database, settings.events_kept_days
+            )
+            forgotten = attempt(
+                "forgetting workers", forget_idle, database, settings.workers_kept_days
+            )
+            # Otherwise there may be more: each call deletes a part
+            if not (trimmed or forgotten):
                 trim_at = time.monotonic() + TRIM_S
 
 

@@ -27,7 +27,6 @@ __all__ = ["Connection", "Database", "open_existing"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
-CONNECT_S = 5
 
 
 class Database:
@@ -36,9 +35,8 @@ class Database:
     def __init__(self, url: str, *, pool_size: int = 10) -> None:
         self.url = url
         self.is_sqlite = url.startswith("sqlite")
-        self._writer: ThreadPoolExecutor | None = (
-            None  # SQLite's one thread that writes
-        )
+        # SQLite's one thread that writes
+        self._writer: ThreadPoolExecutor | None = None
         self._writer_thread = 0
         self._is_writing = False
         if self.is_sqlite:
@@ -166,18 +164,15 @@ class Database:
 
 
 def open_existing(url: str) -> Database:
-    """For programs that only read: creates no file, and does not wait long for a server
-    that cannot be reached.
-    """
+    """For programs that only read: creates no file."""
     parsed = make_url(url)
-    if parsed.drivername.startswith("sqlite"):
-        if not Path(parsed.database or "").is_file():  # opening it would create it
-            raise DatabaseUnusable(
-                f"there is no file {parsed.database} yet; `counterpoise serve` or `counterpoise migrate` creates it"
-            )
-    elif "connect_timeout" not in parsed.query:
-        parsed = parsed.update_query_dict({"connect_timeout": str(CONNECT_S)})
-    return Database(parsed.render_as_string(hide_password=False), pool_size=1)
+    is_sqlite = parsed.drivername.startswith("sqlite")
+    # Opening it would create it
+    if is_sqlite and not Path(parsed.database or "").is_file():
+        raise DatabaseUnusable(
+            f"there is no file {parsed.database} yet; `counterpoise serve` or `counterpoise migrate` creates it"
+        )
+    return Database(url, pool_size=1)
 
 
 def _describe(url: URL) -> str:

@@ -5,7 +5,7 @@ any number of jobs.
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, and_, func, or_, select
 
 from app.domain.workers import ALIVE_S
 from app.store.sql.clock import database_now
@@ -22,8 +22,10 @@ class QueueCounts:
     study: str
     objective: str
     created: int
+    waiting: int
     leased: int
     done: int
+    infeasible: int
     failed: int
     superseded: int
     expired: int
@@ -32,9 +34,8 @@ class QueueCounts:
 
     @property
     def ready(self) -> int:
-        return max(
-            self.created - self.leased - self.done - self.failed - self.superseded, 0
-        )
+        settled = self.done + self.infeasible + self.failed + self.superseded
+        return max(self.created - self.waiting - self.leased - settled, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,10 @@ def queue_counts(connection: Connection, most_studies: int) -> list[QueueCounts]
             studies.c.name.label("study"),
             objectives.c.name.label("objective"),
             objectives.c.created,
+            objectives.c.waiting,
             func.coalesce(leased.c.leased, 0).label("leased"),
             objectives.c.done,
+            objectives.c.infeasible,
             objectives.c.failed,
             objectives.c.superseded,
             objectives.c.expired,
@@ -128,7 +131,8 @@ def count_live_workers(connection: Connection) -> int:
         .join(jobs, jobs.c.lease == attempts.c.lease)
         .where(jobs.c.state == LEASED)
     )
-    is_alive = or_(seen_within(ALIVE_S), workers.c.id.in_(holding))
+    was_seen = and_(seen_within(ALIVE_S), workers.c.left_at.is_(None))
+    is_alive = or_(was_seen, workers.c.id.in_(holding))
     return int(
         connection.execute(
             select(func.count()).select_from(workers).where(is_alive)

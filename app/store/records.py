@@ -32,7 +32,10 @@ def study_from_row(row: Any, spec: Specification) -> Study:
         sequence=row.sequence,
         planned_full=row.planned_full,
         settled_full=row.settled_full,
+        withdrawn=row.withdrawn,
         step=row.step,
+        slow_slots=row.slow_slots,
+        lookahead=row.lookahead,
         imported=row.imported,
         imported_complete=row.imported_complete,
         cancel_running=row.cancel_running,
@@ -54,7 +57,9 @@ def objective_from_row(row: Any) -> Objective:
         ratio=row.ratio,
         cheap=row.cheap,
         created=row.created,
+        waiting=row.waiting,
         done=row.done,
+        infeasible=row.infeasible,
         failed=row.failed,
         superseded=row.superseded,
         open_full=row.open_full,
@@ -78,7 +83,9 @@ def job_from_row(row: Any) -> Job:
         errors=row.errors,
         losses=row.losses,
         sample_open=row.sample_open,
+        sample_waiting=row.sample_waiting,
         sample_planned=bool(row.sample_planned),
+        sample_infeasible=bool(row.sample_infeasible),
     )
 
 
@@ -128,10 +135,14 @@ def sample_from_row(row: Any) -> Sample:
         x=row.x,
         full=row.full,
         open=row.open,
+        given_up=row.given_up,
+        infeasible=row.infeasible,
         imported_seq=row.imported_seq,
         kind=StepKind(row.kind) if is_proposed else None,
         number=row.number if is_proposed else 0,
         objective=row.objective if is_proposed else NO_OBJECTIVE,
+        promoted_in=row.promoted_in,
+        excluded=row.excluded,
     )
 
 
@@ -159,6 +170,8 @@ def worker_from_row(row: Any) -> Worker:
         done=row.done,
         failures={kind: getattr(row, kind) for kind in FAILURE_COUNTS},
         busy_s=row.busy_s,
+        shared_at=row.shared_at,
+        left_at=row.left_at,
     )
 
 

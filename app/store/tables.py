@@ -25,6 +25,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -52,8 +53,8 @@ metadata = MetaData(
 Document = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 
 
-class Point(TypeDecorator[list[float]]):
-    """A list of numbers.
+class Point(TypeDecorator[list[Any]]):
+    """A list of numbers; of categories also texts and booleans.
 
     PostgreSQL keeps 1e23 as an integer, which is another number than the float it was.
     """
@@ -65,14 +66,18 @@ class Point(TypeDecorator[list[float]]):
         return Document.dialect_impl(dialect)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002
-        return (
-            None
-            if value is None
-            else [each if abs(each) < EXACT else float(each) for each in value]
-        )
+        return None if value is None else [_exact(coordinate) for coordinate in value]
 
 
 EXACT = 2**53  # no integer variable goes so far
+
+
+def _exact(coordinate: Any) -> Any:
+    if isinstance(coordinate, str | bool) or abs(coordinate) < EXACT:
+        return coordinate
+    return float(coordinate)
+
+
 # SQLite numbers rows by itself only in a column that is exactly INTEGER.
 Id = BigInteger().with_variant(Integer(), "sqlite")
 
@@ -112,7 +117,13 @@ studies = Table(
     Column("sequence", BigInteger, nullable=False, server_default=text("0")),
     _count("planned_full"),
     _count("settled_full"),
+    # Samples that left the plan because a run ruled them out.
+    _count("withdrawn"),
     _count("step"),
+    # Live slots that serve the slowest runs, and full samples to plan ahead because
+    # planning takes time; both followed only with `overlap: "auto"`.
+    _count("slow_slots"),
+    _count("lookahead"),
     # Imported samples are data, not budget. Complete ones replace samples of the
     # initial design.
     _count("imported"),
@@ -150,7 +161,9 @@ objectives = Table(
     # Fixed when search begins; null before.
     Column("cheap", Boolean),
     _count("created"),
+    _count("waiting"),
     _count("done"),
+    _count("infeasible"),
     _count("failed"),
     _count("superseded"),
     # Unsettled jobs of full samples; the stream of an initial design follows it.
@@ -164,7 +177,8 @@ objectives = Table(
     UniqueConstraint("study_id", "position"),
     UniqueConstraint("study_id", "name"),
     CheckConstraint(
-        "open_full >= 0 AND done + failed + superseded <= created",
+        "open_full >= 0 AND waiting >= 0"
+        " AND done + infeasible + failed + superseded + waiting <= created",
         name="counters_add_up",
     ),
     sqlite_autoincrement=True,
@@ -211,6 +225,7 @@ steps = Table(
     sqlite_autoincrement=True,
 )
 
+_UNSETTLED_FULL = '"full" AND open > 0'
 samples = Table(
     "samples",
     metadata,
@@ -218,21 +233,41 @@ samples = Table(
     _reference("study_id", studies),
     _reference("step_id", steps, nullable=True),
     Column("full", Boolean, nullable=False),
-    # Not evaluated on all outputs because of a stop: no longer part of the plan. Its
-    # values still count as data.
+    # Not evaluated on all outputs because of a stop or a withdrawal: no longer part of
+    # the plan. Its values still count as data.
     Column("given_up", Boolean, nullable=False, server_default=false()),
+    # A run has reported that the point is infeasible.
+    Column("infeasible", Boolean, nullable=False, server_default=false()),
+    # The search step that made a cheap-only sample a full one.
+    _reference("promoted_by", steps, nullable=True),
     Column("x", Point, nullable=False),
     # A hash of x (`store.studies.samples.point_hash`), by which a known point is found.
     Column("point", String(16)),
     # Imported, not proposed: the number of the study's sequence from which on steps
     # read it.
     Column("imported_seq", BigInteger),
+    # An engineer's own point that counts towards the budget, although its place in the
+    # sequence is `imported_seq`.
+    Column("in_budget", Boolean, nullable=False, server_default=false()),
+    # Left out of front and models; `exclusions` has when.
+    Column("excluded", Boolean, nullable=False, server_default=false()),
     # Outputs not settled yet; a full sample is settled when this reaches 0.
     Column("open", Integer, nullable=False),
+    # Those of them whose jobs wait for the cheap runs.
+    _count("waiting"),
     Column("created_at", Double, nullable=False),
     CheckConstraint("open >= 0", name="open"),
     Index("ix_samples_study_id_id", "study_id", "id"),
     Index("ix_samples_step_id", "step_id"),
+    Index("ix_samples_promoted_by", "promoted_by"),
+    # Full samples that are still evaluated: what a step believes pending.
+    Index(
+        "ix_samples_unsettled",
+        "study_id",
+        "id",
+        postgresql_where=text(_UNSETTLED_FULL),
+        sqlite_where=text(_UNSETTLED_FULL),
+    ),
     Index("ix_samples_study_id_point", "study_id", "point"),
     sqlite_autoincrement=True,
 )
@@ -266,6 +301,18 @@ sample_values = Table(
     ),
 )
 
+# Append-only: when samples were excluded and restored, in the order of the study's
+# sequence.
+exclusions = Table(
+    "exclusions",
+    metadata,
+    _reference("study_id", studies, key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    _reference("sample_id", samples),
+    Column("excluded", Boolean, nullable=False),
+    Index("ix_exclusions_sample_id", "sample_id"),
+)
+
 workers = Table(
     "workers",
     metadata,
@@ -278,6 +325,13 @@ workers = Table(
     Column("objectives", Document, nullable=False),
     # The most jobs that it ever asked for at once.
     Column("slots", Integer, nullable=False, server_default=text("1")),
+    # Its process: a random number that it draws when it starts; and the process that
+    # had this name before, with the time when it asked although another one had begun.
+    Column("instance", String(64)),
+    Column("other_instance", String(64)),
+    Column("shared_at", Double),
+    # Set when it ends and says so; cleared by its next ask.
+    Column("left_at", Double),
     # Set by an engineer: it gets no more jobs.
     Column("drained", Boolean, nullable=False, server_default=false()),
     # How its attempts ended; updated last in the transaction that ends them.
@@ -293,13 +347,14 @@ workers = Table(
 
 # Literals, not parameters: a plan prepared for any parameter cannot use an index for
 # one state.
-READY, LEASED, FAILED = (
+WAITING, READY, LEASED = (
     literal_column(f"'{state}'", String)
-    for state in (JobState.READY, JobState.LEASED, JobState.FAILED)
+    for state in (JobState.WAITING, JobState.READY, JobState.LEASED)
 )
 _READY = "state = 'ready' AND ready_at IS NULL"
 _BACKING_OFF = "state = 'ready' AND ready_at IS NOT NULL"
 _LEASED = "state = 'leased'"
+_WAITING = "state = 'waiting'"
 
 jobs = Table(
     "jobs",
@@ -324,7 +379,9 @@ jobs = Table(
     _count("losses"),
     UniqueConstraint("sample_id", "objective_id"),
     CheckConstraint(
-        "state IN ('ready', 'leased', 'done', 'failed', 'superseded')", name="state"
+        "state IN ('waiting', 'ready', 'leased', 'done', 'infeasible', 'failed',"
+        " 'superseded')",
+        name="state",
     ),
     CheckConstraint(
         "(state = 'leased') = (lease IS NOT NULL)", name="leased_has_lease"
@@ -359,11 +416,17 @@ jobs = Table(
         postgresql_where=text(_LEASED),
         sqlite_where=text(_LEASED),
     ),
+    Index(
+        "ix_jobs_waiting",
+        "objective_id",
+        postgresql_where=text(_WAITING),
+        sqlite_where=text(_WAITING),
+    ),
     Index("ix_jobs_study_id_id", "study_id", "id"),
     sqlite_autoincrement=True,
 )
 
-UNSETTLED = jobs.c.state.in_((JobState.READY, JobState.LEASED))
+UNSETTLED = jobs.c.state.in_((JobState.WAITING, JobState.READY, JobState.LEASED))
 # The order of jobs where few are searched for. By the plain id SQLite would rather read
 # all jobs, which come in that order, than sort the few that another index finds.
 BY_NUMBER = jobs.c.id + literal_column("0")
@@ -376,6 +439,8 @@ attempts = Table(
     Column("number", Integer, nullable=False),
     Column("lease", String(32), nullable=False),
     _reference("worker_id", workers),
+    # The process of that worker.
+    Column("instance", String(64)),
     Column("leased_at", Double, nullable=False),
     Column("ended_at", Double),
     Column("outcome", String(10)),
@@ -384,11 +449,29 @@ attempts = Table(
     Column("message", Text),
     Column("duration_s", Double),
     Column("details", Document),
+    # The job's, for the timeline: the attempts of an objective in the order in which
+    # they began. Without a foreign key, which every lease would have to check.
+    Column("objective_id", Id, nullable=False, server_default=text("0")),
     UniqueConstraint("job_id", "number"),
     UniqueConstraint("lease"),
     CheckConstraint("(ended_at IS NULL) = (outcome IS NULL)", name="ended_has_outcome"),
     Index("ix_attempts_worker_id", "worker_id"),
+    Index("ix_attempts_objective_id_leased_at_id", "objective_id", "leased_at", "id"),
     sqlite_autoincrement=True,
+)
+
+# The models of a study's last search step, from which predictions are computed outside
+# requests and without fitting. A later step replaces them.
+step_models = Table(
+    "step_models",
+    metadata,
+    _reference("study_id", studies, key=True),
+    _reference("step_id", steps),
+    # Training data and hyperparameters (`optimizer.models.model_arrays`).
+    Column("arrays", LargeBinary, nullable=False),
+    # The predicted front: points in the user's units, minimised means and deviations.
+    Column("front", Document, nullable=False),
+    Index("ix_step_models_step_id", "step_id"),
 )
 
 events = Table(

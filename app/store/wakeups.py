@@ -12,6 +12,7 @@ import psycopg
 from sqlalchemy import Connection, text
 
 from app.store.database import Database
+from app.store.sql.postgresql import libpq_url
 
 CHANNEL = "counterpoise"
 POLL_S = 0.05
@@ -55,9 +56,7 @@ def _follow_sqlite(
 def _follow_postgresql(
     database: Database, wake: Callable[[], None], stop: threading.Event
 ) -> None:
-    with psycopg.connect(
-        database.url.replace("+psycopg", ""), autocommit=True
-    ) as connection:
+    with psycopg.connect(libpq_url(database.url), autocommit=True) as connection:
         connection.execute(f"LISTEN {CHANNEL}")
         wake()
         while not stop.is_set():

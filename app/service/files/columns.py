@@ -2,8 +2,9 @@
 is read.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from counterpoise.wire.coordinates import Coordinate
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.specification import Specification
 
@@ -19,6 +20,8 @@ class Columns:
 
     variables: tuple[str, ...]
     objectives: tuple[str, ...]
+    # By name of the variable: its values, if it is discrete or categorical
+    levels: dict[str, tuple[Coordinate, ...]] = field(default_factory=dict)
 
     def heading_of_variable(self, name: str) -> str:
         return f"x:{name}" if name in (*ABOUT, *self.objectives) else name
@@ -56,5 +59,7 @@ class Columns:
 
 def columns_of(spec: Specification) -> Columns:
     return Columns(
-        tuple(v.name for v in spec.variables), tuple(o.name for o in spec.objectives)
+        tuple(v.name for v in spec.variables),
+        tuple(o.name for o in spec.objectives),
+        {v.name: v.levels for v in spec.variables},
     )

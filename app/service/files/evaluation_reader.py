@@ -4,16 +4,22 @@ with its place.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from app.domain.samples import Point
+from app.service.files.fault_list import FaultList
 from counterpoise.wire.codes import FailureKind
-from counterpoise.wire.problems import Fault
+from counterpoise.wire.coordinates import Coordinate, coordinate_text
+from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.specification import Specification, Variable
-from counterpoise.wire.text import printable
 from counterpoise.wire.work import LARGEST
 
 INFEASIBLE = FailureKind.INFEASIBLE  # also what a cell or JSON value contains
+MOST_ROWS = 100_000  # of a request, so that it keeps no processor busy for long
+TOO_MANY_ROWS = f"a request has at most {MOST_ROWS} rows; `counterpoise study import` sends a larger file in parts"
 NUMBER_FORMAT = "write decimals with a point, and nothing for what is not known"
+MOST_SHOWN = 10  # values of a variable in a message
 Location = Callable[[str, str], str]  # ("x" or "values", name) -> where a row has it
 
 
@@ -25,7 +31,7 @@ class KnownEvaluation:
 
     row: int  # line of a CSV file, index in a JSON list
     pointer: str
-    x: tuple[float, ...]
+    x: Point
     known: dict[str, float | None]
 
 
@@ -35,12 +41,7 @@ class Reading:
 
     spec: Specification
     evaluations: list[KnownEvaluation] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
-
-    def add_fault(self, row: int | None, pointer: str, detail: str) -> None:
-        self.faults.append(
-            Fault(pointer=printable(pointer), detail=printable(detail), row=row)
-        )
+    faults: FaultList = field(default_factory=FaultList)
 
     def add_row(
         self,
@@ -51,18 +52,18 @@ class Reading:
         known: Mapping[str, Any],
     ) -> None:
         """Check a row, and take it if it has no fault."""
-        faults_before = len(self.faults)
+        faults_before = self.faults.count
         for variable in self.spec.variables:
-            fault = _variable_fault(variable, x.get(variable.name))
+            fault = variable_fault(variable, x.get(variable.name))
             if fault:
-                self.add_fault(row, location("x", variable.name), fault)
+                self.faults.add(row, partial(location, "x", variable.name), fault)
         for name, value in known.items():
             fault = _value_fault(value)
             if fault:
-                self.add_fault(row, location("values", name), fault)
-        if len(self.faults) == faults_before:
+                self.faults.add(row, partial(location, "values", name), fault)
+        if self.faults.count == faults_before:
             point = tuple(
-                _canonical(variable, x[variable.name])
+                canonical(variable, x[variable.name])
                 for variable in self.spec.variables
             )
             values = {
@@ -81,18 +82,41 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _variable_fault(variable: Variable, value: Any) -> str | None:
+def variable_fault(variable: Variable, value: Any) -> str | None:
     """Why this cannot be the variable's value."""
     if value is None:
         return (
             f"variable {variable.name!r} needs a value: a point has all its coordinates"
         )
+    if variable.levels:
+        return _level_fault(variable, value)
     if not _is_number(value):
         return f"{shortened(value)} is not a number; {NUMBER_FORMAT}"
-    if not variable.low <= value <= variable.high:
-        return f"{shortened(value)} is outside {variable.low!r} to {variable.high!r}"
+    low, high = variable.low, variable.high
+    if low is not None and high is not None and not low <= value <= high:
+        return f"{shortened(value)} is outside {low!r} to {high!r}"
     if variable.type == "int" and not float(value).is_integer():
         return f"{variable.name!r} is an integer, {shortened(value)} is not"
+    return None
+
+
+def _level_fault(variable: Variable, value: Any) -> str | None:
+    """Why this is none of the values of a discrete or categorical variable."""
+    if _level(variable, value) is not None:
+        return None
+    levels = [coordinate_text(level) for level in variable.levels]
+    hint = did_you_mean(str(value)[:100], levels)
+    if not hint:
+        more = ", …" if len(levels) > MOST_SHOWN else ""
+        hint = f"; there are {', '.join(levels[:MOST_SHOWN])}{more}"
+    return f"{shortened(value)} is none of the values of {variable.name!r}{hint}"
+
+
+def _level(variable: Variable, value: Any) -> Coordinate | None:
+    """As it was declared: 2 and 2.0 are the same number, but 1 is not true."""
+    for level in variable.levels:
+        if level == value and isinstance(level, bool) == isinstance(value, bool):
+            return level
     return None
 
 
@@ -109,8 +133,11 @@ def _value_fault(value: Any) -> str | None:
     return None
 
 
-def _canonical(variable: Variable, value: float) -> float:
+def canonical(variable: Variable, value: Any) -> Coordinate:
     """One representation of a number, so that equal points are found: -0 is 0, 3.0 of
     an integer is 3.
     """
+    level = _level(variable, value)
+    if level is not None:
+        return level
     return int(value) if variable.type == "int" else float(value) + 0.0

@@ -12,12 +12,14 @@ from pydantic import BaseModel
 
 from app.domain.studies import Study
 from app.errors import StateChanged
+from app.service.files.cells import text_cell
 from app.service.files.columns import ABOUT, columns_of
 from app.service.files.evaluation_reader import INFEASIBLE
 from app.service.studies.lifecycle import require_study
 from app.service.studies.listings import front, list_attempts, list_samples, list_steps
 from app.store.database import Database
 from counterpoise.wire.specification import Specification
+from counterpoise.wire.text import visible
 from counterpoise.wire.views import AttemptView, FrontItem, SampleView, StepView
 
 What = Literal["samples", "jobs", "steps", "front"]
@@ -124,6 +126,8 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, bool | dict):
         return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return text_cell(visible(value))
     return repr(value) if isinstance(value, float) else str(value)
 
 

@@ -10,6 +10,7 @@ from app.service.files.evaluation_reader import Reading
 from app.service.files.import_rules import INFEASIBLE, Existing, ImportChanges
 from app.service.planning.schedule import schedule_due_steps, schedule_initial
 from app.service.studies.lifecycle import require_study
+from app.service.work.other_jobs import add_changes_of_other_jobs
 from app.store.database import Connection, Database
 from app.store.studies.points import jobs_of_samples, known_outcomes, samples_at
 from app.store.studies.samples import add_jobs, add_samples
@@ -38,6 +39,8 @@ def import_evaluations(
     with database.read() as connection:
         study = require_study(connection, name)
     reading = read(study.spec)
+    if reading.faults.is_full:  # its other rows need not be compared with the study
+        raise ImportInvalid(reading.faults.listed, reading.faults.count)
     if not dry_run:
         return database.write(_import, study, reading, evaluate)
     with database.read() as connection:
@@ -85,9 +88,9 @@ def _changes(
         changes.take(
             row, {ids[name]: value for name, value in row.known.items()}, existing
         )
-    faults = [*reading.faults, *changes.faults]
-    if faults:
-        raise ImportInvalid(sorted(faults, key=lambda fault: fault.row or 0))
+    faults = reading.faults + changes.faults
+    if faults.count:
+        raise ImportInvalid(faults.listed, faults.count)
     return changes
 
 
@@ -107,6 +110,7 @@ def _write(connection: Connection, study: Study, imported: ImportChanges) -> Non
             )
     body = {"samples": len(wanted), "values": len(changes.results)}
     changes.events.append(Event(EventKind.IMPORTED, body))
+    add_changes_of_other_jobs(connection, changes, imported.co_objectives)
     apply(connection, study, changes, imported.co_objectives)
     report = imported.report(0, dry_run=False)
     complete = study.imported_complete + imported.completed + report.complete

@@ -14,8 +14,8 @@ from app.domain.jobs import Job
 from app.domain.samples import NewSample, Point, Sample
 from app.domain.studies import CoObjectives, Limits
 from app.service.files.evaluation_reader import KnownEvaluation
+from app.service.files.fault_list import FaultList
 from counterpoise.wire.codes import FailureKind, JobState
-from counterpoise.wire.problems import Fault
 from counterpoise.wire.views import Imported
 
 Known = Mapping[int, float | None]  # by objective: the value, None if infeasible
@@ -49,7 +49,7 @@ class ImportChanges:
     values_added: int = 0
     unchanged: int = 0
     ignored: int = 0
-    faults: list[Fault] = field(default_factory=list)
+    faults: FaultList = field(default_factory=FaultList)
 
     @property
     def is_empty(self) -> bool:
@@ -98,13 +98,7 @@ class ImportChanges:
             # A value may follow a failure, as it may in a study, whose export has both.
             if None not in values and values[0] != values[1]:
                 detail = f"the same point is given twice, with different values of {name}; which one is right?"
-                fault = Fault(
-                    pointer=row.pointer,
-                    detail=detail,
-                    row=row.row,
-                    related_row=first.row,
-                )
-                self.faults.append(fault)
+                self.faults.add(row.row, row.pointer, detail, first.row)
 
     def take(
         self, row: KnownEvaluation, given: Known, existing: Sequence[Existing]
@@ -150,17 +144,17 @@ class ImportChanges:
         return all(isinstance(known.get(objective), float) for objective in self.names)
 
     def _fault(self, row: KnownEvaluation, detail: str) -> None:
-        self.faults.append(Fault(pointer=row.pointer, detail=detail, row=row.row))
+        self.faults.add(row.row, row.pointer, detail)
 
     def _contradicts(self, row: KnownEvaluation, given: Known, known: Outcomes) -> bool:
-        faults_before = len(self.faults)
+        faults_before = self.faults.count
         for objective, value in given.items():
             if _has_value(known, objective) and value != known[objective]:
                 shown = INFEASIBLE if value is None else repr(value)
                 name = self.names[objective]
                 detail = f"{name} is {known[objective]!r} at this point, not {shown}: a value never changes"
                 self._fault(row, detail)
-        return len(self.faults) > faults_before
+        return self.faults.count > faults_before
 
     def _has_news(self, given: Known, known: Outcomes) -> bool:
         """Whether a row has more than the cheap-only samples at its point."""

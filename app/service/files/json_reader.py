@@ -7,12 +7,21 @@ from functools import partial
 from typing import Any
 
 from app.service.files.columns import columns_of
-from app.service.files.evaluation_reader import INFEASIBLE, Reading, shortened
+from app.service.files.evaluation_reader import (
+    INFEASIBLE,
+    MOST_ROWS,
+    TOO_MANY_ROWS,
+    Reading,
+    shortened,
+)
+from app.service.files.fault_list import Text
 from counterpoise.wire.codes import FailureKind
 from counterpoise.wire.problems import did_you_mean, fault_at
 from counterpoise.wire.specification import Specification
+from counterpoise.wire.views import SampleView
 
-KEYS = ("x", "values", "failures", "sample", "step", "full", "open")
+# What an export has of a sample; only the first three are read
+KEYS = ("x", "values", "failures", *SampleView.model_fields)
 FORMAT = 'must be a list of {"x": {…}, "values": {…}}, or an object with such a list in `items`'
 Location = tuple[str | int, ...]
 
@@ -21,6 +30,8 @@ class _Object(dict[str, Any]):
     """Knows whether a name was given twice: then it is unclear which of the values is
     right.
     """
+
+    __slots__ = ("has_repeated_name",)
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -32,7 +43,7 @@ def read_json(spec: Specification, content: bytes) -> Reading:
     try:
         document = json.loads(content, object_pairs_hook=_Object)
     except (ValueError, RecursionError) as error:
-        reading.add_fault(None, "#", f"not JSON: {error}")
+        reading.faults.add(None, "#", f"not JSON: {error}")
         return reading
     above: Location = ()
     if (
@@ -42,7 +53,10 @@ def read_json(spec: Specification, content: bytes) -> Reading:
     ):
         document, above = document.get("items"), ("items",)
     if not isinstance(document, list):
-        reading.add_fault(None, "#", FORMAT)
+        reading.faults.add(None, "#", FORMAT)
+        return reading
+    if len(document) > MOST_ROWS:
+        reading.faults.add(None, "#", TOO_MANY_ROWS)
         return reading
     for row, item in enumerate(document):
         _ItemReader(reading, row, (*above, row)).read(item)
@@ -62,7 +76,7 @@ class _ItemReader:
         self.location = location
 
     def read(self, item: object) -> None:
-        faults_before = len(self.reading.faults)
+        faults_before = self.reading.faults.count
         if not isinstance(item, _Object):
             self._fault((), 'must be an object such as {"x": {…}, "values": {…}}')
             return
@@ -72,7 +86,7 @@ class _ItemReader:
         values = self._part(item, "values", "objective", columns.objectives)
         failures = self._part(item, "failures", "objective", columns.objectives)
         self._check_failures(failures)
-        if len(self.reading.faults) > faults_before:
+        if self.reading.faults.count > faults_before:
             return
         known = {name: value for name, value in values.items() if value is not None}
         for name, kind in failures.items():
@@ -88,8 +102,9 @@ class _ItemReader:
             known,
         )
 
-    def _fault(self, below: Location, detail: str) -> None:
-        self.reading.add_fault(self.row, _pointer(*self.location, *below), detail)
+    def _fault(self, below: Location, detail: Text) -> None:
+        pointer = partial(_pointer, *self.location, *below)
+        self.reading.faults.add(self.row, pointer, detail)
 
     def _check_keys(self, item: _Object) -> None:
         if item.has_repeated_name:
@@ -101,8 +116,7 @@ class _ItemReader:
                 )
         for key in item:
             if key not in KEYS:
-                hint = did_you_mean(key, KEYS) or "; there are " + ", ".join(KEYS[:3])
-                self._fault((key,), f"there is no such field{hint}")
+                self._fault((key,), partial(_unknown_key, key))
 
     def _part(
         self, item: _Object, key: str, kind: str, names: tuple[str, ...]
@@ -115,15 +129,24 @@ class _ItemReader:
             return {}
         for name in part:
             if name not in names:
-                self._fault(
-                    (key, name),
-                    f"the study has no {kind} {shortened(name)}{did_you_mean(name, names)}",
-                )
+                self._fault((key, name), partial(_unknown_name, kind, name, names))
         return part
 
     def _check_failures(self, failures: dict[str, Any]) -> None:
         kinds = [str(kind) for kind in FailureKind]
         for name, kind in failures.items():
             if kind is not None and kind not in kinds:
-                detail = f"{shortened(kind)} is no kind of failure; there are {', '.join(kinds)}"
-                self._fault(("failures", name), detail)
+                self._fault(("failures", name), partial(_unknown_kind, kind, kinds))
+
+
+def _unknown_key(key: str) -> str:
+    hint = did_you_mean(key, KEYS) or "; there are " + ", ".join(KEYS[:3])
+    return f"there is no such field{hint}"
+
+
+def _unknown_name(kind: str, name: str, names: tuple[str, ...]) -> str:
+    return f"the study has no {kind} {shortened(name)}{did_you_mean(name, names)}"
+
+
+def _unknown_kind(kind: object, kinds: list[str]) -> str:
+    return f"{shortened(kind)} is no kind of failure; there are {', '.join(kinds)}"

@@ -1,9 +1,10 @@
 """Commit a step: its samples and jobs appear in one transaction, once, or not at all."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from app.domain.changes import ChangeSet, Event, supersede
 from app.domain.jobs import Job
+from app.domain.sample_rules import runs_that_wait
 from app.domain.stepping import Decision, Finish, Nothing, supersedes
 from app.domain.stepping import Step as StepDecision
 from app.domain.steps import Step
@@ -11,7 +12,10 @@ from app.domain.studies import ENDING_DETAILS, Objective, Study, co_objectives_o
 from app.fault_points import point
 from app.service.planning.compute_step import Plan
 from app.service.planning.schedule import schedule_due_steps
+from app.service.planning.slots import lookahead_of
 from app.store.database import Connection, Database
+from app.store.monitoring.step_models import replace_step_models
+from app.store.studies.promotion import promote_samples
 from app.store.studies.samples import add_samples
 from app.store.studies.steps import fail_step, finish_step, give_back_claim
 from app.store.studies.studies import (
@@ -23,7 +27,7 @@ from app.store.studies.studies import (
 )
 from app.store.wakeups import notify
 from app.store.work.apply import apply
-from app.store.work.row_locks import lock_ready_jobs, lock_study
+from app.store.work.row_locks import lock_jobs_not_held, lock_study
 from counterpoise.wire.codes import Ending, EventKind, StepKind, StudyState
 
 STREAM_ENDED = -1  # an objective's generation when its stream finds no new point
@@ -49,7 +53,7 @@ def _commit(connection: Connection, step: Step, plan: Plan) -> bool:
     ending = _ending(study, step, plan)
     objectives = objectives_of(connection, study.id)
     co_objectives = co_objectives_of(objectives)
-    superseded = _superseded_jobs(connection, study, step, ending)
+    superseded = _superseded_jobs(connection, study, step, ending, plan.promoted)
     events = [Event(EventKind.STEP, _summary(study, step, plan))]
     if ending is not None:
         detail = plan.shortfall or ENDING_DETAILS[ending]
@@ -61,16 +65,23 @@ def _commit(connection: Connection, step: Step, plan: Plan) -> bool:
         co_objectives,
     )
     _advance(connection, study, objectives, step, plan)
+    if plan.models is not None:
+        replace_step_models(connection, study.id, step.id, plan.models)
     number = step.number if step.kind is StepKind.SEARCH else 0
+    promote_samples(connection, study.id, plan.promoted, co_objectives, step)
     add_samples(
-        connection, study.id, plan.samples, co_objectives, step=step.id, number=number
+        connection,
+        study.id,
+        plan.samples,
+        co_objectives,
+        step=step.id,
+        number=number,
+        waiting=runs_that_wait(study, objectives),
     )
     if ending is not None:
         finish_study(connection, study.id, ending)
-    elif step.kind in (StepKind.INITIAL, StepKind.CLOSING):
-        # After a search step its samples are open, and nothing is due before they are
-        # settled. A generation becomes due by a tell, never by when a planner happens
-        # to commit.
+    elif step.kind is not StepKind.STREAM:
+        # A generation becomes due by a tell, never by when a planner happens to commit.
         schedule_due_steps(connection, find_study_by_id(connection, study.id))
     notify(connection)
     point("step.written")
@@ -85,11 +96,16 @@ def _ending(study: Study, step: Step, plan: Plan) -> Ending | None:
     wants_full = (
         step.kind in (StepKind.INITIAL, StepKind.SEARCH) and step.inputs["size"] > 0
     )
-    return Ending.SPACE_EXHAUSTED if wants_full and len(plan.full) == 0 else None
+    is_empty = len(plan.full) == 0 and not plan.promoted
+    return Ending.SPACE_EXHAUSTED if wants_full and is_empty else None
 
 
 def _superseded_jobs(
-    connection: Connection, study: Study, step: Step, ending: Ending | None
+    connection: Connection,
+    study: Study,
+    step: Step,
+    ending: Ending | None,
+    promoted: Collection[int],
 ) -> Sequence[Job]:
     """The ready jobs that are no longer needed."""
     decision: Decision = Nothing()
@@ -97,11 +113,10 @@ def _superseded_jobs(
         decision = Finish()
     elif step.kind is StepKind.SEARCH:
         decision = StepDecision(step.number, step.inputs["size"])
-    return (
-        lock_ready_jobs(connection, study.id, only_cheap=True)
-        if supersedes(decision)
-        else []
-    )
+    if not supersedes(decision):
+        return []
+    jobs = lock_jobs_not_held(connection, study.id, only_cheap=True)
+    return [job for job in jobs if job.sample not in promoted]
 
 
 def _advance(
@@ -112,7 +127,12 @@ def _advance(
     plan: Plan,
 ) -> None:
     if step.kind is StepKind.SEARCH:
-        change_study(connection, study.id, step=step.number)
+        change_study(
+            connection,
+            study.id,
+            step=step.number,
+            lookahead=lookahead_of(connection, study, objectives, step),
+        )
     if step.kind is StepKind.STREAM:
         found_points = len(plan.cheap.get(step.objective, ())) > 0
         generation = step.number if found_points else STREAM_ENDED
@@ -123,8 +143,12 @@ def _advance(
 
 def _summary(study: Study, step: Step, plan: Plan) -> dict[str, object]:
     full = sum(sample.full for sample in plan.samples)
-    name = step.name(study.spec.objective_names)
-    return {"step": name, "full": full, "cheap_only": len(plan.samples) - full}
+    summary: dict[str, object] = {
+        "step": step.name(study.spec.objective_names),
+        "full": full + len(plan.promoted),
+        "cheap_only": len(plan.samples) - full,
+    }
+    return summary | ({"promoted": plan.promoted} if plan.promoted else {})
 
 
 def record_fault(database: Database, step: Step, fault: str, backoff_s: float) -> None:

@@ -11,23 +11,29 @@ from typing import Any
 
 import numpy as np
 
-from app.domain.samples import NewSample
+from app.domain.samples import NewSample, Point
+from app.domain.step_models import StepModels
 from app.domain.steps import Step
 from app.domain.studies import Objective
 from app.optimizer.arrays import Floats
-from app.optimizer.models.fit_models import Map
+from app.optimizer.models.fit_task import Map
+from app.optimizer.models.model_arrays import pack
 from app.optimizer.problem import Problem
+from app.optimizer.proposal.proposal import Proposal
 from app.optimizer.propose import propose
 from app.optimizer.random_streams import generator, step_seed
 from app.optimizer.search.design import initial_design
 from app.optimizer.search.genetic_algorithm import next_generation
 from app.optimizer.snapshot import Snapshot
-from app.optimizer.space import decode, integers
-from app.optimizer.strategies.strategy import STRATEGIES, Strategy
+from app.optimizer.strategies.catalogue import STRATEGIES
+from app.optimizer.strategies.strategy import Strategy
 from app.service.planning.hypervolume import hypervolume
+from app.service.planning.predicted_front import predicted_front
 from app.service.planning.snapshot import Past, problem_of, read_past, search_snapshot
+from app.service.planning.user_units import from_cube
 from app.service.planning.versions import versions
 from app.store.database import Connection, Database
+from app.store.studies.samples import count_evaluations
 from app.store.studies.steps import steps_of
 from app.store.studies.studies import find_study_by_id, objectives_of
 from counterpoise.wire.codes import StepKind
@@ -42,10 +48,13 @@ class Plan:
 
     full: Floats
     cheap: dict[int, Floats] = field(default_factory=dict)
+    # Cheap-only samples (ids) that become full ones
+    promoted: list[int] = field(default_factory=list)
     record: dict[str, Any] = field(default_factory=dict)
     shortfall: str | None = None
     # The same in the user's units
     samples: list[NewSample] = field(default_factory=list)
+    models: StepModels | None = None  # of a search step
 
 
 def compute_step(database: Database, step: Step, fit: Map = map) -> Plan:
@@ -56,13 +65,14 @@ def compute_step(database: Database, step: Step, fit: Map = map) -> Plan:
         objectives = objectives_of(connection, step.study)
         ratios = step.inputs.get("ratios") or [1.0] * len(objectives)
         problem = problem_of(study.spec, ratios, step.inputs.get("cheap"))
-        past = read_past(connection, problem, step)
+        past = read_past(connection, study.spec.variables, problem, step)
         snapshot = (
             search_snapshot(connection, problem, past, step)
             if step.kind is StepKind.SEARCH
             else None
         )
         reference = _reference_point(connection, step)
+        slow = _slow_evaluations(connection, objectives, step)
     clock.lap("read")
     identity = (study.seed, step.kind, step.objective, step.number)
     plan = _propose(
@@ -74,12 +84,14 @@ def compute_step(database: Database, step: Step, fit: Map = map) -> Plan:
         "seed": step_seed(*identity),
         "read_until": step.due_seq,
         "ratios": list(ratios),
+        "slow": slow,
         "shortfall": plan.shortfall,
+        "promoted": plan.promoted,
         "versions": versions(),
         "timings_s": clock.laps,
     }
     plan.record = _as_json(plan.record)
-    plan.samples = list(_new_samples(problem, objectives, plan))
+    plan.samples = list(_new_samples(study.spec, problem, objectives, plan))
     return plan
 
 
@@ -93,7 +105,7 @@ def _propose(
     fit: Map,
     clock: "_Laps",
 ) -> Plan:
-    nothing = np.empty((0, problem.d))
+    nothing = np.empty((0, problem.width))
     if step.kind is StepKind.INITIAL:
         design = initial_design(problem, step.inputs["size"], rng, past.U)
         clock.lap("design")
@@ -113,7 +125,27 @@ def _propose(
         points = proposal.cheap[position]
         if objective.same_run_as is None and len(points):
             cheap[position] = points
-    return Plan(proposal.full, cheap, asdict(proposal.diagnostics), proposal.shortfall)
+    pool = past.pool()
+    return Plan(
+        full=proposal.full,
+        cheap=cheap,
+        promoted=[pool[row] for row in proposal.promoted],
+        record=asdict(proposal.diagnostics),
+        shortfall=proposal.shortfall,
+        models=_step_models(spec, problem, proposal),
+    )
+
+
+def _step_models(
+    spec: Specification, problem: Problem, proposal: Proposal
+) -> StepModels:
+    front = predicted_front(proposal)
+    rows = []
+    points = from_cube(spec.variables, problem.variables, front.U)
+    for row, x in enumerate(points):
+        mean, deviation = front.mean[row], front.deviation[row]
+        rows.append({"x": x, "mean": mean, "deviation": deviation})
+    return StepModels(pack(proposal.models.surrogates), _as_json(rows))
 
 
 def _next_generation(
@@ -150,6 +182,8 @@ def _as_json(value: Any) -> Any:
         return {name: _as_json(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_as_json(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return _as_json(value.tolist())
     number = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(number, float) and not math.isfinite(number) else number
 
@@ -167,26 +201,35 @@ def _reference_point(connection: Connection, step: Step) -> list[float] | None:
     return None
 
 
+def _slow_evaluations(
+    connection: Connection,
+    objectives: Sequence[Objective],
+    step: Step,
+) -> dict[str, float]:
+    """How often the slowest run was evaluated, and how long that took in all."""
+    ratios = step.inputs.get("ratios") or [each.ratio for each in objectives]
+    runs = [objective for objective in objectives if objective.has_jobs]
+    slowest = min(runs, key=lambda run: ratios[run.position])
+    count, seconds = count_evaluations(connection, slowest.id, step.due_seq)
+    return {
+        "objective": slowest.position,
+        "evaluations": count,
+        "seconds": seconds,
+    }
+
+
 def _new_samples(
-    problem: Problem, objectives: Sequence[Objective], plan: Plan
+    spec: Specification, problem: Problem, objectives: Sequence[Objective], plan: Plan
 ) -> Iterator[NewSample]:
     """Full samples, then cheap-only ones; a point wanted on several objectives is one
     sample.
     """
     runs = tuple(objective.id for objective in objectives if objective.has_jobs)
-    for x in _in_user_units(problem, plan.full):
+    for x in from_cube(spec.variables, problem.variables, plan.full):
         yield NewSample(x, runs, full=True)
-    wanted_on: dict[tuple[float, ...], list[int]] = {}
+    wanted_on: dict[Point, list[int]] = {}
     for position, points in sorted(plan.cheap.items()):
-        for x in _in_user_units(problem, points):
+        for x in from_cube(spec.variables, problem.variables, points):
             wanted_on.setdefault(tuple(x), []).append(objectives[position].id)
     for point, wanted in wanted_on.items():
         yield NewSample(list(point), tuple(wanted), full=False)
-
-
-def _in_user_units(problem: Problem, U: Floats) -> list[list[float]]:
-    points: list[list[float]] = decode(problem.variables, U).tolist()
-    for k in integers(problem.variables):
-        for x in points:
-            x[k] = int(x[k])
-    return points

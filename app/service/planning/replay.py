@@ -13,10 +13,11 @@ import numpy as np
 from app.domain.samples import NewSample
 from app.domain.steps import Step
 from app.errors import RequestRefused
-from app.optimizer.models.fit_models import Map
+from app.optimizer.models.fit_task import Map
 from app.optimizer.space import encode
 from app.service.planning.compute_step import compute_step
 from app.service.planning.snapshot import problem_of
+from app.service.planning.user_units import to_numbers
 from app.service.planning.versions import versions
 from app.service.studies.lifecycle import require_study
 from app.store.database import Database
@@ -137,11 +138,10 @@ def compare_samples(
         pairs = list(zip(before, after, strict=False))
         equal += sum(_is_equal(a, b) for a, b in pairs)
         if pairs:
-            # (n, d)
-            X_before = encode(variables, np.array([a.x for a, _ in pairs], dtype=float))
-            # (n, d)
-            X_after = encode(variables, np.array([b.x for _, b in pairs], dtype=float))
-            distances = np.linalg.norm(X_before - X_after, axis=1)
+            X_before = to_numbers(spec.variables, [a.x for a, _ in pairs])  # (n, d)
+            X_after = to_numbers(spec.variables, [b.x for _, b in pairs])  # (n, d)
+            moved = encode(variables, X_before) - encode(variables, X_after)
+            distances = np.linalg.norm(moved, axis=1)
             largest = max(largest or 0.0, float(distances.max()))
     return equal, largest
 

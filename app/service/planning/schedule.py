@@ -7,12 +7,12 @@ from collections.abc import Collection, Sequence
 from app.domain.changes import ChangeSet, Event
 from app.domain.ratios import LAST_DURATIONS, declared_ratios, measured_ratios
 from app.domain.scheduling import largest_ratios, progress_of
-from app.domain.stepping import Finish, Generation, Nothing, due
+from app.domain.stepping import Finish, Generation, Nothing, due, may_plan
 from app.domain.stepping import Step as StepDecision
 from app.domain.steps import NO_OBJECTIVE, step_name
 from app.domain.studies import Objective, Study
 from app.store.database import Connection
-from app.store.studies.samples import last_durations
+from app.store.studies.samples import last_durations, unsettled_full_samples
 from app.store.studies.steps import drop_due, due_steps, make_due, steps_of
 from app.store.studies.studies import change_objective, change_study, objectives_of
 from app.store.wakeups import notify
@@ -24,15 +24,15 @@ def schedule_due_steps(connection: Connection, study: Study) -> None:
     """Record, under the study's lock, which steps have become due and the prefix of the
     sequence that they read.
     """
-    batch_is_open = study.unsettled_full > 0
-    if study.is_finished or (study.phase is Phase.SEARCH and batch_is_open):
+    is_free = may_plan(study.phase, study.unsettled_full, study.overlap)
+    if study.is_finished or (study.phase is Phase.SEARCH and not is_free):
         return  # after nearly every tell: so this is checked before anything is read
     waiting = due_steps(connection, study.id)
     if any(step.kind is not StepKind.STREAM for step in waiting):
         return
     objectives = objectives_of(connection, study.id)
     streaming = {step.objective for step in waiting}
-    if batch_is_open:
+    if not is_free:
         _schedule_generations(connection, study, objectives, streaming)
         return
     ratios = [objective.ratio for objective in objectives]
@@ -49,6 +49,12 @@ def schedule_due_steps(connection: Connection, study: Study) -> None:
                 {"budget": study.budget},
             )
             _announce(connection, study, [_name(study, StepKind.CLOSING, study.budget)])
+
+
+def is_step_waiting(connection: Connection, study: Study) -> bool:
+    """Whether a step is due that has to be executed before another one can be."""
+    steps = due_steps(connection, study.id)
+    return any(step.kind is not StepKind.STREAM for step in steps)
 
 
 def schedule_initial(connection: Connection, study: Study) -> None:
@@ -129,8 +135,11 @@ def _schedule_search(
         "size": size,
         "budget": study.budget,
         "ratios": ratios,
-        "settled": study.planned_full,
+        "settled": study.settled_full,
         "cheap": cheap,
+        "overlap": study.overlap,
+        # Samples that run: what is told of them later must not change the step.
+        "pending": unsettled_full_samples(connection, study.id),
     }
     make_due(connection, study.id, StepKind.SEARCH, number, study.sequence, inputs)
     before = [Event(EventKind.PHASE, {"phase": Phase.SEARCH})] if search_begins else []

@@ -6,7 +6,7 @@ late it is executed.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,19 @@ import numpy as np
 from app.domain.samples import Evaluation, Sample
 from app.domain.steps import Step
 from app.domain.studies import Objective as StudyObjective
-from app.optimizer.arrays import Floats
-from app.optimizer.problem import Objective, Problem, Variable
+from app.optimizer.arrays import Floats, Ints
+from app.optimizer.problem import Objective, Problem
+from app.optimizer.samples import Samples
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.space import encode
+from app.service.planning.user_units import (
+    Declared,
+    optimizer_requirements,
+    optimizer_variables,
+    to_numbers,
+)
 from app.store.database import Connection
+from app.store.studies.exclusions import excluded_until
 from app.store.studies.samples import evaluations_until, samples_of, wanted_outputs
 from app.store.studies.steps import steps_of
 from app.store.studies.studies import objectives_of
@@ -27,17 +35,29 @@ from counterpoise.wire.specification import Specification
 
 # By sample: minimised value, its number in the study's sequence
 Values = dict[int, tuple[float, int]]
+Failures = dict[int, FailureKind]  # by sample
 
 
 def problem_of(
     spec: Specification, ratios: Sequence[float], cheap: Sequence[int] | None = None
 ) -> Problem:
-    variables = tuple(
-        Variable(v.name, v.low, v.high, v.type, v.scale) for v in spec.variables
+    objectives = tuple(
+        Objective(o.name, o.direction, noise=_noise(o.noise)) for o in spec.objectives
     )
-    objectives = tuple(Objective(o.name, o.direction) for o in spec.objectives)
-    fixed = None if cheap is None else tuple(cheap)
-    return Problem(variables, objectives, tuple(ratios), spec.cheap_threshold, fixed)
+    return Problem(
+        optimizer_variables(spec.variables),
+        objectives,
+        tuple(ratios),
+        spec.cheap_threshold,
+        fixed_cheap=None if cheap is None else tuple(cheap),
+        requirements=optimizer_requirements(spec),
+    )
+
+
+def _noise(declared: float) -> float | None:
+    """Of `true` None: it is to be estimated."""
+    estimated = isinstance(declared, bool) and bool(declared)
+    return None if estimated else float(declared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +65,10 @@ class Past:
     """All that a step may read, by position of the objective and row of U."""
 
     samples: list[Sample]
-    U: Floats  # (n, d): the samples' points in the unit cube
+    U: Floats  # (n, D): the samples' points in the unit cube
     row: dict[int, int]  # sample -> row of U
     values: list[Values]
-    infeasible: list[set[int]]  # samples
+    failures: list[Failures]  # final ones
     wanted: list[set[int]]  # samples that were proposed for the objective, or imported
 
     def points(self, ids: Sequence[int]) -> Floats:
@@ -72,6 +92,51 @@ class Past:
     def _is_complete(self, sample: int) -> bool:
         return all(sample in values for values in self.values)
 
+    def full_steps(self, ids: Sequence[int]) -> Ints:
+        """The search step that asked for each sample, 0 for the design and imports."""
+        samples = [self.samples[self.row[sample]] for sample in ids]
+        return np.array([sample.search_number for sample in samples], dtype=np.int64)
+
+    def infeasible(self, objective: int) -> list[int]:
+        """The samples that were reported as infeasible by the objective's run."""
+        failures = self.failures[objective]
+        return self.in_order(
+            {
+                sample
+                for sample, kind in failures.items()
+                if kind is FailureKind.INFEASIBLE
+            }
+        )
+
+    def unknown(self, objective: int, ids: Sequence[int]) -> list[int]:
+        """Those of the samples that have neither a value nor a failure."""
+        known = self.values[objective].keys() | self.failures[objective].keys()
+        return [sample for sample in ids if sample not in known]
+
+    def partly_known(self, ids: Sequence[int]) -> Samples:
+        """The values of the samples, as far as they are known."""
+        m = len(self.values)
+        F, known = np.zeros((len(ids), m)), np.zeros((len(ids), m), dtype=np.bool_)
+        for j, values in enumerate(self.values):
+            for row, sample in enumerate(ids):
+                if sample in values:
+                    F[row, j], known[row, j] = values[sample][0], True
+        numbers = {sample.id: sample.search_number for sample in self.samples}
+        steps = np.array([numbers[sample] for sample in ids], dtype=np.int64)
+        return Samples(self.points(ids), F, known, steps)
+
+    def pool(self) -> list[int]:
+        """Cheap-only samples of which something is known and no run has failed: those
+        that can be promoted.
+        """
+        failed: set[int] = set().union(*self.failures)
+        known: set[int] = set().union(*self.values)
+        return [
+            sample.id
+            for sample in self.samples
+            if not sample.full and sample.id in known and sample.id not in failed
+        ]
+
     def complete_values(self) -> Floats:
         """The values of D, (n, m)."""
         complete = self.complete()
@@ -81,30 +146,35 @@ class Past:
         return F
 
 
-def read_past(connection: Connection, problem: Problem, step: Step) -> Past:
+def read_past(
+    connection: Connection, declared: Declared, problem: Problem, step: Step
+) -> Past:
     samples = [
-        sample
+        _as_it_was(sample, step)
         for sample in samples_of(connection, step.study)
         if _was_there(sample, step)
     ]
     objectives = objectives_of(connection, step.study)
-    known = {sample.id for sample in samples}
+    known = {sample.id: sample for sample in samples}
     proposed: dict[int, set[int]] = {objective.id: set() for objective in objectives}
-    for sample, objective in wanted_outputs(connection, step.study):
-        if sample in known:
+    for sample, objective, number in wanted_outputs(connection, step.study):
+        if sample in known and not _is_of_later_promotion(known[sample], number):
             proposed[objective].add(sample)
     imported = {sample.id for sample in samples if sample.is_imported}
-    X = np.array([sample.x for sample in samples], dtype=float).reshape(
-        len(samples), problem.d
-    )
-    evaluations = evaluations_until(connection, step.study, step.due_seq)
-    values, infeasible = _by_objective(evaluations, objectives, problem)
+    X = to_numbers(declared, [sample.x for sample in samples])
+    excluded = excluded_until(connection, step.study, step.due_seq)
+    evaluations = [
+        evaluation
+        for evaluation in evaluations_until(connection, step.study, step.due_seq)
+        if evaluation.sample not in excluded
+    ]
+    values, failures = _by_objective(evaluations, objectives, problem)
     return Past(
         samples=samples,
         U=encode(problem.variables, X),
         row={sample.id: row for row, sample in enumerate(samples)},
         values=values,
-        infeasible=infeasible,
+        failures=failures,
         wanted=[proposed[objective.run] | imported for objective in objectives],
     )
 
@@ -129,18 +199,31 @@ def _was_there(sample: Sample, step: Step) -> bool:
     return True
 
 
+def _as_it_was(sample: Sample, step: Step) -> Sample:
+    """Without a promotion that came with this step or later."""
+    if sample.promoted_in is None or step.kind is StepKind.CLOSING:
+        return sample
+    was_promoted = step.kind is StepKind.SEARCH and sample.promoted_in < step.number
+    return sample if was_promoted else replace(sample, full=False)
+
+
+def _is_of_later_promotion(sample: Sample, number: int) -> bool:
+    """Whether the job with this number was added after the step became due."""
+    return not sample.full and sample.promoted_in == number
+
+
 def _by_objective(
     evaluations: Sequence[Evaluation],
     objectives: Sequence[StudyObjective],
     problem: Problem,
-) -> tuple[list[Values], list[set[int]]]:
+) -> tuple[list[Values], list[Failures]]:
     positions = {objective.id: objective.position for objective in objectives}
     signs = [
         -1.0 if objective.direction == "maximize" else 1.0
         for objective in problem.objectives
     ]
     values: list[Values] = [{} for _ in objectives]
-    infeasible: list[set[int]] = [set() for _ in objectives]
+    failures: list[Failures] = [{} for _ in objectives]
     for evaluation in evaluations:
         position = positions[evaluation.objective]
         if evaluation.value is not None:
@@ -148,10 +231,10 @@ def _by_objective(
                 signs[position] * evaluation.value,
                 evaluation.seq,
             )
-            infeasible[position].discard(evaluation.sample)
-        elif evaluation.failure is FailureKind.INFEASIBLE:
-            infeasible[position].add(evaluation.sample)
-    return values, infeasible
+            failures[position].pop(evaluation.sample, None)
+        elif evaluation.failure is not None:
+            failures[position][evaluation.sample] = evaluation.failure
+    return values, failures
 
 
 def search_snapshot(
@@ -166,6 +249,8 @@ def search_snapshot(
     due_seqs = {other.number: other.due_seq for other in steps}
     models = _previous_models(steps, step) or [None] * problem.m
     complete = past.complete()
+    # Steps that were due before there was overlap have recorded none.
+    pending = step.inputs.get("pending", [])
     positions = range(problem.m)
     extras = [
         _extra(past, j, due_seqs) if j in problem.cheap else {} for j in positions
@@ -178,23 +263,26 @@ def search_snapshot(
         settled=step.inputs["settled"],
         budget=step.inputs["budget"],
         batch=step.inputs["size"],
-        X=past.points(complete).reshape(len(complete), problem.d),
+        X=past.points(complete).reshape(len(complete), problem.width),
         F=past.complete_values(),
+        full_steps=past.full_steps(complete),
         partial=tuple(past.data(j, partial[j]) for j in positions),
         extra=tuple(past.data(j, list(extras[j])) for j in positions),
         extra_steps=tuple(
             np.array(list(extras[j].values()), dtype=np.int64) for j in positions
         ),
-        infeasible=tuple(
-            past.points(past.in_order(past.infeasible[j])) for j in positions
-        ),
+        infeasible=tuple(past.points(past.infeasible(j)) for j in positions),
         frozen=tuple(
             _frozen(past, j, due_seqs[1]) if j in problem.cheap else None
             for j in positions
         ),
         taken=tuple(past.points(past.in_order(past.wanted[j])) for j in positions),
+        pending=tuple(past.points(past.unknown(j, pending)) for j in positions),
+        running=past.partly_known(pending),
+        pool=past.partly_known(past.pool()),
         theta=tuple(_theta(model, "theta") for model in models),
         frozen_theta=tuple(_theta(model, "frozen_theta") for model in models),
+        warm_starts=tuple(model and model.get("warm_start") for model in models),
     )
 
 

@@ -250,8 +250,8 @@ def _why_failed(facts: _Facts) -> list[str]:
     job = facts.job
     kind = facts.evaluations[-1].failure if facts.evaluations else None
     again = f"`counterpoise study retry {facts.study.name}` runs it again"
-    if kind is FailureKind.INFEASIBLE:
-        return [f"the point has no value (infeasible), which is not retried; {again}"]
+    if _was_cancelled(facts):
+        return [f"it was cancelled by hand; {again}"]
     if kind is FailureKind.ERROR:
         return [
             f"the simulation failed {_times(job.errors)}, as often as max_attempts allows; {again}"
@@ -259,9 +259,31 @@ def _why_failed(facts: _Facts) -> list[str]:
     return [f"it was lost {_times(job.losses)}, as often as max_losses allows; {again}"]
 
 
+def _was_cancelled(facts: _Facts) -> bool:
+    last = facts.attempts[-1].attempt if facts.attempts else None
+    return last is not None and last.outcome is Outcome.CANCELLED
+
+
+def _why_infeasible(facts: _Facts) -> list[str]:
+    name = facts.study.name
+    return [
+        "the run reported the point as infeasible: a result, which is not retried;"
+        f" `counterpoise study retry {name} --infeasible` runs it again all the same"
+    ]
+
+
+def _why_waiting(facts: _Facts) -> list[str]:
+    return [
+        f"{facts.objective.name} is slow: it waits until the sample's cheap runs are settled,"
+        " because they may rule the point out"
+    ]
+
+
 def _why_superseded(facts: _Facts) -> list[str]:
     job, study = facts.job, facts.study
-    if job.cheap_only and job.step < study.step:
+    if job.sample_infeasible:
+        reason = "another run of the sample reported the point as infeasible"
+    elif job.cheap_only and job.step < study.step:
         reason = f"the search went on to step {job.step + 1} before a worker took it"
     elif study.is_stopped:
         reason = "the study was stopped before a worker took it"
@@ -273,9 +295,11 @@ def _why_superseded(facts: _Facts) -> list[str]:
 
 
 _REASONS = {
+    JobState.WAITING: _why_waiting,
     JobState.READY: _why_ready,
     JobState.LEASED: _why_leased,
     JobState.DONE: _why_done,
+    JobState.INFEASIBLE: _why_infeasible,
     JobState.FAILED: _why_failed,
     JobState.SUPERSEDED: _why_superseded,
 }

@@ -2,15 +2,20 @@
 people.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from app.domain.steps import Step
 from app.domain.studies import ENDING_DETAILS, Objective, Study
 from app.domain.workers import Worker
+from app.service.studies.health_of_runs import (
+    hanging_run_items,
+    idle_slot_items,
+    shared_name_items,
+)
 from app.store.database import Connection
 from app.store.studies.jobs import database_time, head_ages
 from app.store.studies.steps import LONGEST_CLAIM_S, due_steps
-from app.store.work.workers import live_workers
+from app.store.work.workers import live_workers, running_jobs
 from counterpoise.wire.codes import Ending, HealthCode, StudyState
 from counterpoise.wire.text import format_span
 from counterpoise.wire.views import HealthItem, ObjectiveView
@@ -25,10 +30,14 @@ def health(
     study: Study,
     objectives: Sequence[Objective],
     views: Sequence[ObjectiveView],
+    durations: Mapping[int, Sequence[float]],
 ) -> list[HealthItem]:
+    """`durations`: of the last runs of each objective, by id."""
+    running = running_jobs(connection, study.id)
+    holders = {run.worker_id for run in running}
     alive = [
         worker
-        for worker in live_workers(connection)
+        for worker in live_workers(connection, holders)
         if matches(worker.studies, study.name)
     ]
     waiting = _waiting(study, objectives, views)
@@ -37,10 +46,12 @@ def health(
     now = database_time(connection)
     items = _study_items(study, views)
     items += _drained_items(study, alive)
+    items += shared_name_items(alive, now)
     for objective in waiting:
-        items += _missing_worker_items(
-            objective, views[objective.position], alive, ages.get(objective.id, 0.0)
-        )
+        view, age_s = views[objective.position], ages.get(objective.id, 0.0)
+        items += _missing_worker_items(study, objective, view, alive, age_s)
+    items += hanging_run_items(running, durations, now)
+    items += idle_slot_items(study, objectives, views, alive)
     for step in steps:
         items += _step_items(study, step, now)
     for view in views:
@@ -92,7 +103,11 @@ def _waiting(
 
 
 def _missing_worker_items(
-    objective: Objective, view: ObjectiveView, alive: Sequence[Worker], age_s: float
+    study: Study,
+    objective: Objective,
+    view: ObjectiveView,
+    alive: Sequence[Worker],
+    age_s: float,
 ) -> list[HealthItem]:
     able = [
         worker
@@ -102,7 +117,11 @@ def _missing_worker_items(
     if able or age_s <= LONG_WAIT_S:
         return []
     jobs = "1 job has" if view.ready == 1 else f"{view.ready} jobs have"
-    detail = f"objective {objective.name}: {jobs} waited {format_span(age_s)} and no live worker can evaluate it"
+    command = f"counterpoise worker --study {study.name} --objective {objective.name}=MODULE:FUNCTION"
+    detail = (
+        f"objective {objective.name}: {jobs} waited {format_span(age_s)} and no live worker can evaluate it;"
+        f" start one: {command}"
+    )
     return [
         HealthItem(code=HealthCode.NO_WORKER, detail=detail, objective=objective.name)
     ]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from app.domain import job_rules
 from app.domain.changes import ChangeSet, Event, supersede
+from app.domain.jobs import Job
 from app.domain.ratios import declared_ratios
 from app.domain.studies import (
     ENDING_DETAILS,
@@ -39,13 +40,21 @@ from app.store.studies.studies import (
 from app.store.wakeups import notify
 from app.store.work.apply import apply
 from app.store.work.row_locks import (
-    lock_failed_jobs,
-    lock_ready_jobs,
+    lock_all_jobs_of,
+    lock_jobs_not_held,
+    lock_settled_jobs,
     lock_unsettled_jobs,
 )
-from counterpoise.wire.codes import Ending, EventKind, Phase, StepKind, StudyState
+from counterpoise.wire.codes import (
+    Ending,
+    EventKind,
+    JobState,
+    Phase,
+    StepKind,
+    StudyState,
+)
 from counterpoise.wire.problems import did_you_mean
-from counterpoise.wire.specification import Specification
+from counterpoise.wire.specification import AUTO, Specification
 
 
 def require_study(connection: Connection, name: str, *, lock: bool = False) -> Study:
@@ -61,7 +70,16 @@ def require_study(connection: Connection, name: str, *, lock: bool = False) -> S
 def create(
     database: Database, spec: Specification, lease_s: float, *, paused: bool = False
 ) -> bool:
-    """Store a new study; False if the same one exists already, which goes on as it is."""
+    """Store a new study; False if the same one exists already, which goes on as it is.
+
+    Raises SpecificationInvalid if its requirements leave nothing to search.
+    """
+    if spec.requirements:
+        # Imported here: a server starts faster without numerical libraries, and mostly
+        # needs none.
+        from app.service.planning.space_check import check_space
+
+        check_space(spec)
     return database.write(_create, spec, lease_s, paused)
 
 
@@ -99,7 +117,7 @@ def _new_objectives(spec: Specification, default_lease_s: float) -> list[NewObje
             NewObjective(
                 objective.name,
                 lease_s,
-                objective.timeout_s,
+                None if objective.timeout_s == AUTO else objective.timeout_s,
                 objective.same_run_as,
                 ratio,
             )
@@ -151,7 +169,7 @@ def stop(database: Database, name: str, *, cancel_running: bool) -> None:
 def _stop(connection: Connection, name: str, cancel_running: bool) -> None:
     study = require_study(connection, name, lock=True)
     drop_due(connection, study.id, list(StepKind))
-    ready = lock_ready_jobs(connection, study.id, only_cheap=False)
+    ready = lock_jobs_not_held(connection, study.id, only_cheap=False)
     changes = ChangeSet(jobs=supersede(ready))
     if not study.is_finished:
         body = {"reason": Ending.STOPPED, "detail": ENDING_DETAILS[Ending.STOPPED]}
@@ -200,25 +218,54 @@ def _extend(connection: Connection, name: str, budget: int) -> None:
         schedule_due_steps(connection, study)
 
 
-def retry(database: Database, name: str, objectives: Sequence[str] | None) -> int:
-    """Make failed jobs ready, as if never tried; returns how many."""
-    return database.write(_retry, name, objectives)
+def retry(
+    database: Database,
+    name: str,
+    objectives: Sequence[str] | None,
+    *,
+    infeasible: bool = False,
+) -> int:
+    """Make failed jobs ready, as if never tried; returns how many.
+
+    `infeasible`: instead those of samples that were reported as infeasible, with the
+    jobs that were withdrawn for it.
+    """
+    return database.write(_retry, name, objectives, infeasible)
 
 
-def _retry(connection: Connection, name: str, names: Sequence[str] | None) -> int:
+def _retry(
+    connection: Connection,
+    name: str,
+    names: Sequence[str] | None,
+    infeasible: bool,
+) -> int:
     study = require_study(connection, name, lock=True)
     objectives = objectives_of(connection, study.id)
-    failed = lock_failed_jobs(connection, study.id, _runs(study, objectives, names))
-    if not failed:
+    state = JobState.INFEASIBLE if infeasible else JobState.FAILED
+    runs = _runs(study, objectives, names)
+    jobs = lock_settled_jobs(connection, study.id, runs, state)
+    if infeasible:
+        jobs += _withdrawn_with(connection, jobs)
+    if not jobs:
         return 0
-    changes = ChangeSet(events=[Event(EventKind.RETRIED, {"jobs": len(failed)})])
-    for job in failed:
+    changes = ChangeSet(events=[Event(EventKind.RETRIED, {"jobs": len(jobs)})])
+    for job in jobs:
         job_rules.retry(changes, job)
     apply(connection, study, changes, co_objectives_of(objectives))
     # Their values are wanted, although it was stopped
     change_study(connection, study.id, cancel_running=False)
     notify(connection)
-    return len(failed)
+    return len(jobs)
+
+
+def _withdrawn_with(connection: Connection, infeasible: Sequence[Job]) -> list[Job]:
+    """The superseded jobs of full samples with these jobs."""
+    samples = {job.sample for job in infeasible if not job.cheap_only}
+    return [
+        job
+        for job in lock_all_jobs_of(connection, sorted(samples))
+        if job.state is JobState.SUPERSEDED
+    ]
 
 
 def _runs(

@@ -65,6 +65,10 @@ def _sample_views(
             values=values[sample.id],
             failures=failures[sample.id],
             open=sample.open,
+            infeasible=sample.infeasible,
+            withdrawn=sample.is_withdrawn,
+            promoted=sample.promoted_in,
+            excluded=sample.excluded,
         )
         for sample in samples
     ]
@@ -217,7 +221,9 @@ def _nondominated(
     spec: Specification, samples: Sequence[SampleView]
 ) -> list[SampleView]:
     complete = [
-        sample for sample in samples if len(sample.values) == len(spec.objectives)
+        sample
+        for sample in samples
+        if len(sample.values) == len(spec.objectives) and not sample.excluded
     ]
     if not complete:
         return []

@@ -38,11 +38,13 @@ def study_view(database: Database, name: str) -> StudyView:
             _objective_view(study, objective, leased, durations)
             for objective in objectives
         ]
-        items = health(connection, study, objectives, views)
+        items = health(connection, study, objectives, views, durations)
     return StudyView(
         **_summary(study),
         objectives=views,
         ratio_source=ratio_source(study.spec, objectives, durations),
+        overlap=study.overlap,
+        slow_slots=study.slow_slots,
         hypervolume=_hypervolume(study, last_steps),
         planning_s=_planning_s(last_steps),
         health=items,
@@ -58,6 +60,7 @@ def _summary(study: Study) -> dict[str, Any]:
         "step": study.step,
         "evaluated_full": study.settled_full,
         "planned_full": study.planned_full,
+        "withdrawn": study.withdrawn,
         "imported": study.imported,
         "budget": study.budget,
         "created_at": iso(study.created_at),
@@ -75,23 +78,20 @@ def _objective_view(
     spec = study.spec.objectives[objective.position]
     latest = durations[objective.run]
     held = leased.get(objective.run, 0)
-    is_cheap = (
-        objective.ratio > study.spec.cheap_threshold
-        if objective.cheap is None
-        else objective.cheap
-    )
     return ObjectiveView(
         name=objective.name,
         direction=spec.direction,
         unit=spec.unit,
         same_run_as=spec.same_run_as,
-        cheap=is_cheap,
+        cheap=objective.is_cheap(study.spec.cheap_threshold),
         ratio=objective.ratio,
         median_duration_s=statistics.median(latest) if latest else None,
         duration_quartiles_s=_quartiles(latest),
-        ready=objective.unsettled - held,
+        waiting=objective.waiting,
+        ready=objective.unsettled - objective.waiting - held,
         leased=held,
         done=objective.done,
+        infeasible=objective.infeasible,
         failed=objective.failed,
         superseded=objective.superseded,
     )

@@ -75,7 +75,8 @@ def _serve(
             _deal(available, groups[wanted], asks, leases)
     with_workers = []
     for ask, own in zip(asks, leases, strict=True):
-        with_workers += [(lease, workers[ask.worker].id) for lease in own]
+        worker = workers[ask.worker].id
+        with_workers += [(lease, worker, ask.instance) for lease in own]
     open_attempts(connection, with_workers)
     point("ask.written")
     return _jobs(connection, leases, heartbeat_s)
@@ -83,7 +84,11 @@ def _serve(
 
 def _seen(ask: Ask) -> WorkerSeen:
     return WorkerSeen(
-        ask.worker, tuple(ask.studies), tuple(ask.objectives), ask.max_jobs
+        name=ask.worker,
+        studies=tuple(ask.studies),
+        objectives=tuple(ask.objectives),
+        slots=ask.max_jobs,
+        instance=ask.instance,
     )
 
 

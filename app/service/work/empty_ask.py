@@ -68,7 +68,7 @@ def _reason(
     if any(queue.unsettled > 0 for queue in active):
         return (
             EmptyReason.ALL_LEASED,
-            "all jobs are with workers, or back off after a failure",
+            "all jobs are with workers, back off after a failure, or wait for cheap runs of their sample",
         )
     return (
         EmptyReason.PLANNING,

@@ -12,6 +12,7 @@ from app.domain.scheduling import prefix_until_due
 from app.domain.studies import Study, co_objectives_of
 from app.fault_points import point
 from app.service.planning.schedule import schedule_due_steps
+from app.service.work.other_jobs import add_changes_of_other_jobs
 from app.store.database import Connection, Database
 from app.store.studies.studies import find_study_by_id, objectives_of
 from app.store.wakeups import notify
@@ -105,8 +106,9 @@ def _expire_prefix(
     count, _ = prefix_until_due(study, objectives, overdue)
     for job in overdue[:count]:
         job_rules.expire(changes, job, co_objectives[job.objective], study.limits)
+    add_changes_of_other_jobs(connection, changes, co_objectives)
     apply(connection, study, changes, co_objectives)
     notify(connection)
-    if changes.results:
+    if changes.results or changes.supersedes_jobs:
         schedule_due_steps(connection, find_study_by_id(connection, study.id))
     return changes.ended_leases

@@ -29,6 +29,8 @@ DETAILS = {
     CancelReason.VALUE_KNOWN: "another worker's value came first",
     CancelReason.JOB_FAILED: "the job has failed for good",
     CancelReason.SUPERSEDED: "the value is no longer needed; if it is known, tell it",
+    CancelReason.SAMPLE_INFEASIBLE: "another run has found the point infeasible",
+    CancelReason.CANCELLED: "an engineer cancelled the job",
 }
 
 
@@ -57,6 +59,8 @@ def _extend(connection: Connection, leases: Sequence[str]) -> dict[str, Alive]:
             reason = CancelReason.TIMEOUT
         elif owners[lease].study in stopped:
             reason = CancelReason.STUDY_STOPPED
+        elif owners[lease].sample_infeasible:
+            reason = CancelReason.SAMPLE_INFEASIBLE
         responses[lease] = _kept(lease, deadline.expires_at, reason)
     return responses
 

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from app.domain import job_rules
 from app.domain.changes import ChangeSet
 from app.domain.studies import Study, co_objectives_of
+from app.service.planning.schedule import schedule_due_steps
 from app.store.database import Connection, Database
-from app.store.studies.studies import objectives_of
+from app.store.studies.studies import find_study_by_id, objectives_of
 from app.store.wakeups import notify
 from app.store.work.apply import apply
 from app.store.work.attempts import lease_owners
@@ -51,4 +52,6 @@ def _release_in_study(
     )
     if changes.jobs:
         notify(connection)
+    if changes.supersedes_jobs:  # for example those of a sample that was ruled out
+        schedule_due_steps(connection, find_study_by_id(connection, study.id))
     return changes.ended_leases

@@ -12,9 +12,11 @@ from app.domain.changes import ChangeSet
 from app.domain.job_rules import Report
 from app.domain.jobs import Attempt, Job
 from app.domain.scheduling import prefix_until_due
+from app.domain.stepping import may_plan
 from app.domain.studies import CoObjectives, Objective, Study, co_objectives_of
 from app.fault_points import point
-from app.service.planning.schedule import schedule_due_steps
+from app.service.planning.schedule import is_step_waiting, schedule_due_steps
+from app.service.work.other_jobs import add_changes_of_other_jobs
 from app.store.database import Connection, Database
 from app.store.studies.studies import find_study_by_id, objectives_of_all
 from app.store.wakeups import notify
@@ -105,12 +107,18 @@ def _tell_round(
         own = by_study.get(study.id, {})
         objectives = locked.objectives[study.id]
         jobs = [locked.jobs[item.lease][0] for item in own.values()]
-        count, may_be_due = prefix_until_due(study, objectives, jobs)
+        told_jobs, ruled_out = _until_ruled_out(own.values(), jobs)
+        count, may_be_due = prefix_until_due(study, objectives, told_jobs, ruled_out)
+        if may_be_due and is_step_waiting(connection, study):
+            # None becomes due before it is executed, so nothing needs to be split.
+            count, may_be_due = len(told_jobs), False
         tells = _StudyTells(study, objectives)
         for index, item in list(own.items())[:count]:
             told[index] = tells.tell(item, *locked.jobs[item.lease])
+        add_changes_of_other_jobs(connection, tells.changes, tells.co_objectives)
         parts.append((study, tells.changes, tells.co_objectives))
-        if tells.changes.results and (may_be_due or study.unsettled_full == 0):
+        is_free = may_plan(study.phase, study.unsettled_full, study.overlap)
+        if tells.changes.results and (may_be_due or is_free):
             to_schedule.append(study.id)
     apply_all(connection, parts)
     for _, changes, _ in parts:
@@ -123,6 +131,18 @@ def _tell_round(
     if any(changes.makes_jobs_ready for _, changes, _ in parts):
         notify(connection)
     return told
+
+
+def _until_ruled_out(
+    items: Iterable[Tell], jobs: Sequence[Job]
+) -> tuple[Sequence[Job], set[int]]:
+    """The jobs up to the first that is reported as infeasible, and its sample: what
+    follows must see which jobs are withdrawn for it.
+    """
+    for count, (item, job) in enumerate(zip(items, jobs, strict=True), 1):
+        if item.failure is not None and item.failure.kind is FailureKind.INFEASIBLE:
+            return jobs[:count], {job.sample}
+    return jobs, set()
 
 
 def _first_tells(

@@ -11,12 +11,17 @@ from app.store.wakeups import notify
 from app.store.work.workers import (
     drain_worker,
     find_worker,
+    forget_idle_workers,
     held_leases,
+    live_workers,
     page_of_workers,
     worker_names,
 )
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.views import WorkerFailures, WorkerView
+
+DAY_S = 86_400.0
+FORGET_AT_ONCE = 1000
 
 
 def list_workers(
@@ -24,11 +29,20 @@ def list_workers(
 ) -> list[tuple[int, WorkerView]]:
     with database.read() as connection:
         workers = page_of_workers(connection, after, limit)
-        held = held_leases(connection)
+        held = held_leases(connection, [worker.id for worker in workers])
         now = database_time(connection)
     return [
         (worker.id, _view(worker, held.get(worker.id, ()), now)) for worker in workers
     ]
+
+
+def live_worker_views(database: Database) -> list[WorkerView]:
+    """Workers that were seen recently, or hold jobs."""
+    with database.read() as connection:
+        held = held_leases(connection)
+        workers = live_workers(connection, list(held))
+        now = database_time(connection)
+    return [_view(worker, held.get(worker.id, ()), now) for worker in workers]
 
 
 def _view(worker: Worker, held: Sequence[HeldLease], now: float) -> WorkerView:
@@ -37,6 +51,7 @@ def _view(worker: Worker, held: Sequence[HeldLease], now: float) -> WorkerView:
         first_seen_at=iso(worker.first_seen_at),
         last_seen_at=iso(worker.last_seen_at),
         alive=worker.is_alive(held, now),
+        shared=worker.is_shared(now),
         drained=worker.drained,
         studies=worker.studies,
         objectives=worker.objectives,
@@ -53,8 +68,13 @@ def drain(database: Database, name: str, drained: bool) -> WorkerView:
     database.write(_drain, name, drained)
     with database.read() as connection:
         worker = find_worker(connection, name)
-        held = held_leases(connection).get(worker.id, ())
+        held = held_leases(connection, [worker.id]).get(worker.id, ())
         return _view(worker, held, database_time(connection))
+
+
+def forget_idle(database: Database, kept_days: float) -> int:
+    """Delete workers that only ever asked, in small transactions; returns how many."""
+    return database.write(forget_idle_workers, kept_days * DAY_S, FORGET_AT_ONCE)
 
 
 def _drain(connection: Connection, name: str, drained: bool) -> None:

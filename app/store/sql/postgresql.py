@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import psycopg
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -35,9 +35,39 @@ _PLAN_ONCE = (
 FIRST_PLANS_S, LAST_PLANS_S = 1.0, 64.0
 
 
+# Of connections, unless the URL sets them: a machine that is gone, or a firewall that
+# drops packets, must not block a request for the minutes of the kernel's defaults.
+TIME_OUTS = {
+    "connect_timeout": "5",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "20000",  # ms
+}
+
+
+def with_time_outs(url: str) -> URL:
+    parsed = make_url(url)
+    missing = {
+        name: value for name, value in TIME_OUTS.items() if name not in parsed.query
+    }
+    return parsed.update_query_dict(missing)
+
+
+def libpq_url(url: str) -> str:
+    """The URL for psycopg itself: libpq does not read a `+` as a space."""
+    parsed = with_time_outs(url).set(drivername="postgresql")
+    address, mark, query = parsed.render_as_string(hide_password=False).partition("?")
+    return address + mark + query.replace("+", "%20")
+
+
 def postgresql_engine(url: str, pool_size: int) -> Engine:
     engine = create_engine(
-        url, pool_size=pool_size, max_overflow=0, pool_timeout=30, hide_parameters=True
+        with_time_outs(url),
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=30,
+        hide_parameters=True,
     )
 
     @event.listens_for(engine, "connect")

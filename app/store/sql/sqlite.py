@@ -1,7 +1,9 @@
 """SQLite engines: WAL, full durability, one writer."""
 
+import os
 import sqlite3
 import time
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -35,6 +37,11 @@ def sqlite_engine(url: str, *, pool_size: int, writes: bool) -> Engine:
         },
     )
 
+    @event.listens_for(engine, "do_connect")
+    def _create(_dialect: Any, _record: Any, arguments: Any, _options: Any) -> None:
+        if writes:
+            _create_private_file(arguments[0])
+
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _record: Any) -> None:
         if writes:
@@ -56,6 +63,18 @@ def sqlite_engine(url: str, *, pool_size: int, writes: bool) -> Engine:
             connection.exec_driver_sql("BEGIN")
 
     return engine
+
+
+def _create_private_file(path: str) -> None:
+    """A new file is for its owner only, and so are the files that SQLite makes beside
+    it; the rights of an existing one stay.
+
+    An existing file is never opened here: closing it would release the locks that other
+    connections of this process hold, and another process would delete the log that
+    they read.
+    """
+    with suppress(OSError):  # SQLite reports the reason
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def _execute_when_free(connection: Any, statement: str) -> None:

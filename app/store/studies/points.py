@@ -39,8 +39,12 @@ SAMPLES_AT = select(
     samples.c.x,
     samples.c.full,
     samples.c.open,
+    samples.c.given_up,
+    samples.c.infeasible,
     samples.c.imported_seq,
+    samples.c.excluded,
     null().label("kind"),
+    null().label("promoted_in"),
 ).where(samples.c.study_id == bindparam("study"), in_array(samples.c.point, "points"))
 
 

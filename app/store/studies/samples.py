@@ -11,7 +11,10 @@ from typing import Any
 from sqlalchemy import (
     Connection,
     Integer,
+    Select,
     bindparam,
+    case,
+    func,
     insert,
     literal,
     select,
@@ -19,18 +22,22 @@ from sqlalchemy import (
     update,
 )
 
-from app.domain.samples import Evaluation, NewSample, Sample
+from app.domain.samples import Coordinate, Evaluation, NewSample, Sample
 from app.domain.studies import CoObjectives
 from app.store.records import evaluation_from_row, sample_from_row
 from app.store.sql.bulk import bulk_insert, bulk_update, from_json
 from app.store.sql.clock import database_now
 from app.store.sql.in_array import in_array
 from app.store.tables import jobs, objectives, sample_values, samples, steps, studies
+from counterpoise.wire.codes import JobState, StepKind
 
 
-def point_hash(x: Sequence[float]) -> str:
+def point_hash(x: Sequence[Coordinate]) -> str:
     """The same for equal points: 3 is 3.0, and 0 is -0."""
-    coordinates = [float(coordinate) + 0.0 for coordinate in x]
+    coordinates = [
+        coordinate if isinstance(coordinate, str | bool) else float(coordinate) + 0.0
+        for coordinate in x
+    ]
     return blake2b(json.dumps(coordinates).encode(), digest_size=8).hexdigest()
 
 
@@ -43,23 +50,31 @@ def add_samples(
     step: int | None = None,
     number: int = 0,
     imported_seq: int | None = None,
+    in_budget: bool = False,
+    waiting: Collection[int] = (),
 ) -> list[int]:
     """Store samples with their ready jobs and count both, in a constant number of
     statements. Locks the study first.
 
     `step` and `number`: id of the step that proposes them, and its number if it is a
-    search step. `imported_seq`: they are imported, and no part of the plan. Returns
-    their ids.
+    search step. `imported_seq`: they are imported, and no part of the plan, unless
+    they are `in_budget`. `waiting`:
+    objectives whose jobs of full samples wait for the cheap runs. Returns their ids.
     """
     if not wanted:
         return []
     full = sum(sample.full for sample in wanted)
-    connection.execute(
-        _PLAN if imported_seq is None else _IMPORT, {"study": study, "more": full}
-    )
-    shared = {"study_id": study, "step_id": step, "imported_seq": imported_seq}
+    is_planned = imported_seq is None or in_budget
+    connection.execute(_PLAN if is_planned else _IMPORT, {"study": study, "more": full})
+    shared = {
+        "study_id": study,
+        "step_id": step,
+        "imported_seq": imported_seq,
+        "in_budget": in_budget,
+    }
     ids = _insert(
-        connection, [shared | _sample_row(sample, co_objectives) for sample in wanted]
+        connection,
+        [shared | _sample_row(sample, co_objectives, waiting) for sample in wanted],
     )
     rows = []
     for id_, sample in zip(ids, wanted, strict=True):
@@ -69,23 +84,28 @@ def add_samples(
             "cheap_only": not sample.full,
             "step": number,
         }
-        rows += [
-            shared | {"objective_id": objective} for objective in sample.objectives
-        ]
+        for objective in sample.objectives:
+            waits = sample.full and objective in waiting
+            state = JobState.WAITING if waits else JobState.READY
+            rows.append({**shared, "objective_id": objective, "state": state})
     _add_jobs(connection, rows, co_objectives)
     return ids
 
 
-def _sample_row(sample: NewSample, co_objectives: CoObjectives) -> dict[str, Any]:
+def _sample_row(
+    sample: NewSample, co_objectives: CoObjectives, waiting: Collection[int]
+) -> dict[str, Any]:
+    waiting_runs = [run for run in sample.objectives if sample.full and run in waiting]
     return {
+        "waiting": outputs_of(waiting_runs, co_objectives),
         "x": list(sample.x),
         "point": point_hash(sample.x),
         "full": sample.full,
-        "open": _outputs(sample.objectives, co_objectives),
+        "open": outputs_of(sample.objectives, co_objectives),
     }
 
 
-def _outputs(runs: Sequence[int], co_objectives: CoObjectives) -> int:
+def outputs_of(runs: Sequence[int], co_objectives: CoObjectives) -> int:
     """How many outputs these runs have."""
     return sum(1 + len(co_objectives.get(run, ())) for run in runs)
 
@@ -98,7 +118,17 @@ def _insert(connection: Connection, rows: list[dict[str, Any]]) -> list[int]:
     return list(connection.scalars(_INSERT_SQLITE, rows))
 
 
-_NAMES = ("study_id", "step_id", "imported_seq", "x", "point", "full", "open")
+_NAMES = (
+    "study_id",
+    "step_id",
+    "imported_seq",
+    "in_budget",
+    "x",
+    "point",
+    "full",
+    "open",
+    "waiting",
+)
 _given = from_json(
     {"n": Integer(), **{name: samples.c[name].type for name in _NAMES}}, "rows"
 )
@@ -131,10 +161,15 @@ def add_jobs(
     study: int,
     wanted: Mapping[int, Sequence[int]],
     co_objectives: CoObjectives,
+    *,
+    number: int = 0,
 ) -> None:
-    """Ready jobs of existing full samples: sample -> objectives."""
+    """Ready jobs of existing full samples: sample -> objectives.
+
+    `number`: that of the search step that wants them.
+    """
     opened = [
-        {"sample": sample, "opened": _outputs(runs, co_objectives)}
+        {"sample": sample, "opened": outputs_of(runs, co_objectives)}
         for sample, runs in sorted(wanted.items())
     ]
     _OPEN_SAMPLE.execute(connection, opened)
@@ -144,7 +179,8 @@ def add_jobs(
             "study_id": study,
             "sample_id": sample,
             "cheap_only": False,
-            "step": 0,
+            "step": number,
+            "state": JobState.READY,
         }
         rows += [shared | {"objective_id": run} for run in runs]
     _add_jobs(connection, rows, co_objectives)
@@ -168,6 +204,9 @@ def _add_jobs(
     _INSERT_JOBS.execute(connection, rows)
     created = Counter(row["objective_id"] for row in rows)
     created_full = Counter(row["objective_id"] for row in rows if not row["cheap_only"])
+    waiting = Counter(
+        row["objective_id"] for row in rows if row["state"] is JobState.WAITING
+    )
     for objective in list(created):
         for co_objective in co_objectives.get(objective, ()):
             created[co_objective] += created[objective]
@@ -176,6 +215,7 @@ def _add_jobs(
             "objective": objective,
             "more": created[objective],
             "more_full": created_full[objective],
+            "more_waiting": waiting[objective],
         }
         for objective in sorted(created)
     ]
@@ -183,31 +223,45 @@ def _add_jobs(
 
 
 _INSERT_JOBS = bulk_insert(
-    jobs, ("study_id", "objective_id", "sample_id", "cheap_only", "step"), {}
+    jobs, ("study_id", "objective_id", "sample_id", "cheap_only", "step", "state"), {}
 )
 _COUNT_JOBS = bulk_update(
-    {"objective": objectives.c.id.type, "more": Integer(), "more_full": Integer()},
+    {
+        "objective": objectives.c.id.type,
+        "more": Integer(),
+        "more_full": Integer(),
+        "more_waiting": Integer(),
+    },
     lambda given: (
         update(objectives)
         .where(objectives.c.id == given["objective"])
         .values(
             created=objectives.c.created + given["more"],
             open_full=objectives.c.open_full + given["more_full"],
+            waiting=objectives.c.waiting + given["more_waiting"],
         )
     ),
 )
 
 
-SELECT_SAMPLES = select(
+_promotion = steps.alias("promotion")
+SELECT_SAMPLES: Select[Any] = select(
     samples.c.id,
     samples.c.x,
     samples.c.full,
     samples.c.open,
+    samples.c.given_up,
+    samples.c.infeasible,
     samples.c.imported_seq,
+    samples.c.excluded,
     steps.c.kind,
     steps.c.number,
     steps.c.objective,
-).outerjoin(steps, steps.c.id == samples.c.step_id)
+    _promotion.c.number.label("promoted_in"),
+)
+SELECT_SAMPLES = SELECT_SAMPLES.outerjoin(
+    steps, steps.c.id == samples.c.step_id
+).outerjoin(_promotion, _promotion.c.id == samples.c.promoted_by)
 
 
 def samples_of(connection: Connection, study: int) -> list[Sample]:
@@ -228,18 +282,34 @@ def page_of_samples(
     return [sample_from_row(row) for row in connection.execute(query)]
 
 
+def unsettled_full_samples(connection: Connection, study: int) -> list[int]:
+    """Full samples that are not settled on all outputs; as many rows as there are."""
+    query = select(samples.c.id).where(
+        samples.c.study_id == study, samples.c.full, samples.c.open > 0
+    )
+    return list(connection.execute(query.order_by(samples.c.id)).scalars())
+
+
 def find_sample(connection: Connection, sample: int) -> Sample:
     return sample_from_row(
         connection.execute(SELECT_SAMPLES.where(samples.c.id == sample)).one()
     )
 
 
+# Jobs of the initial phase have the number 0, whatever generation they are of.
+_proposed_in = case((steps.c.kind == StepKind.SEARCH, steps.c.number), else_=0)
+
+
 def samples_proposed_by(connection: Connection, step: int) -> list[NewSample]:
-    """What a step proposed, in its order."""
+    """What a step proposed, in its order, as it was before any promotion."""
+    was_full = samples.c.full & samples.c.promoted_by.is_(None)
+    # A promotion adds jobs with a number of its own.
+    is_of_proposal = samples.c.promoted_by.is_(None) | (jobs.c.step == _proposed_in)
     query = (
-        select(samples.c.id, samples.c.x, samples.c.full, jobs.c.objective_id)
+        select(samples.c.id, samples.c.x, was_full.label("full"), jobs.c.objective_id)
         .join(jobs, jobs.c.sample_id == samples.c.id)
-        .where(samples.c.step_id == step)
+        .join(steps, steps.c.id == samples.c.step_id)
+        .where(samples.c.step_id == step, is_of_proposal)
         .order_by(samples.c.id, jobs.c.objective_id)
     )
     objectives_of: dict[int, list[int]] = {}
@@ -253,14 +323,16 @@ def samples_proposed_by(connection: Connection, step: int) -> list[NewSample]:
     ]
 
 
-def wanted_outputs(connection: Connection, study: int) -> list[tuple[int, int]]:
-    """(sample, objective) of every job."""
+def wanted_outputs(connection: Connection, study: int) -> list[tuple[int, int, int]]:
+    """(sample, objective, number of the search step that wanted it) of every job."""
     query = (
-        select(jobs.c.sample_id, jobs.c.objective_id)
+        select(jobs.c.sample_id, jobs.c.objective_id, jobs.c.step)
         .where(jobs.c.study_id == study)
         .order_by(jobs.c.id)
     )
-    return [(row.sample_id, row.objective_id) for row in connection.execute(query)]
+    return [
+        (row.sample_id, row.objective_id, row.step) for row in connection.execute(query)
+    ]
 
 
 def evaluations_until(connection: Connection, study: int, seq: int) -> list[Evaluation]:
@@ -281,6 +353,20 @@ def evaluations_of(connection: Connection, ids: Collection[int]) -> list[Evaluat
         evaluation_from_row(row)
         for row in connection.execute(query.order_by(sample_values.c.seq))
     ]
+
+
+def count_evaluations(
+    connection: Connection, objective: int, seq: int
+) -> tuple[int, float]:
+    """How many values of an objective a prefix of the sequence has, and how long they
+    took in all.
+    """
+    v = sample_values.c
+    query = select(
+        func.count(v.value), func.coalesce(func.sum(v.duration_s), 0.0)
+    ).where(v.objective_id == objective, v.seq <= seq)
+    count, seconds = connection.execute(query).one()
+    return count, float(seconds)
 
 
 def last_durations(

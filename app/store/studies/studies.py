@@ -23,7 +23,7 @@ from app.store.sql.clock import database_now
 from app.store.sql.in_array import in_array
 from app.store.tables import LEASED, jobs, objectives, studies
 from counterpoise.wire.codes import Ending, Phase, StudyState
-from counterpoise.wire.specification import Specification
+from counterpoise.wire.specification import AUTO, Specification
 
 MOST_CACHED = 1000
 STUDY_COLUMNS = [column for column in studies.c if column.name != "spec"]
@@ -66,8 +66,11 @@ def read_definitions(
         for objective in objectives_by_study[row.id]:
             if objective.has_jobs:
                 also = list(spec.also(objective.name))
+                declared = spec.objectives[objective.position].timeout_s
+                # An automatic limit changes; its worker learns of it by a heartbeat.
+                timeout_s = None if declared == AUTO else objective.timeout_s
                 runs[objective.id] = Run(
-                    objective.name, also, objective.lease_s, objective.timeout_s
+                    objective.name, also, objective.lease_s, timeout_s
                 )
         found[row.id] = Definition(row.name, row.seed, spec, runs)
     return found
@@ -163,6 +166,14 @@ def page_of_studies(connection: Connection, after: int, limit: int) -> list[Stud
         .where(studies.c.id > after)
         .order_by(studies.c.id)
         .limit(limit)
+    )
+    return study_records(connection, connection.execute(query).all())
+
+
+def active_studies(connection: Connection) -> list[Study]:
+    """Studies that are neither paused nor finished."""
+    query = select(*STUDY_COLUMNS).where(
+        studies.c.state == StudyState.ACTIVE, studies.c.phase != Phase.FINISHED
     )
     return study_records(connection, connection.execute(query).all())
 
@@ -265,6 +276,7 @@ def _queue(row: Any) -> Queue:
 _unsettled = (
     objectives.c.created
     - objectives.c.done
+    - objectives.c.infeasible
     - objectives.c.failed
     - objectives.c.superseded
 )

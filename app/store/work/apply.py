@@ -14,6 +14,7 @@ from sqlalchemy import (
     Double,
     Integer,
     String,
+    func,
     select,
     update,
 )
@@ -35,7 +36,7 @@ from app.store.tables import (
     samples,
     studies,
 )
-from counterpoise.wire.codes import EventKind
+from counterpoise.wire.codes import EventKind, JobState
 
 Row = dict[str, Any]
 
@@ -58,7 +59,8 @@ def apply_all(
     """
     rows = _Rows([], [], [], [], [], [], [])
     for study, changes, co_objectives in parts:
-        rows.add(study, changes, growth(changes, co_objectives))
+        grown = growth(changes, co_objectives, study.most_withdrawn)
+        rows.add(study, changes, grown)
     rows.objectives.sort(key=lambda row: row["objective"])
     written = WRITE.execute(
         connection,
@@ -93,7 +95,7 @@ class _Rows:
     def add(self, study: Study, changes: ChangeSet, grown: Growth) -> None:
         self.jobs += [_job_row(change) for change in changes.jobs]
         self.attempts += [_attempt_row(end) for end in changes.attempts]
-        self.samples += _sample_rows(grown)
+        self.samples += _sample_rows(changes, grown)
         self.results += _result_rows(study, changes)
         self.events += _event_rows(study, changes)
         self.objectives += [
@@ -106,6 +108,7 @@ class _Rows:
                     "study": study.id,
                     "numbers": numbers,
                     "settled": grown.settled_full,
+                    "given_up": len(grown.given_up),
                     "withdrawn": len(grown.withdrawn),
                 }
             )
@@ -115,13 +118,13 @@ def _job_row(change: JobChange) -> Row:
     return {
         "job": change.job.id,
         "old_state": change.job.state,
-        "old_attempts": change.job.attempts,
-        "new_state": change.state,
-        "new_lease": change.lease,
+        "attempt": change.job.attempts,
+        "state": change.state,
+        "lease": change.lease,
         "lease_s": change.lease_s,
         "backoff_s": change.backoff_s,
-        "new_errors": change.errors,
-        "new_losses": change.losses,
+        "errors": change.errors,
+        "losses": change.losses,
     }
 
 
@@ -129,28 +132,28 @@ _CHANGE_JOB = bulk_update(
     {
         "job": jobs.c.id.type,
         "old_state": String(),
-        "old_attempts": Integer(),
-        "new_state": String(),
-        "new_lease": String(),
+        "attempt": Integer(),
+        "state": String(),
+        "lease": String(),
         "lease_s": Double(),
         "backoff_s": Double(),
-        "new_errors": Integer(),
-        "new_losses": Integer(),
+        "errors": Integer(),
+        "losses": Integer(),
     },
     lambda given: (
         update(jobs)
         .where(
             jobs.c.id == given["job"],
             jobs.c.state == given["old_state"],
-            jobs.c.attempts == given["old_attempts"],
+            jobs.c.attempts == given["attempt"],
         )
         .values(
-            state=given["new_state"],
-            lease=given["new_lease"],
+            state=given["state"],
+            lease=given["lease"],
             expires_at=database_now() + given["lease_s"],  # null without a lease
             ready_at=database_now() + given["backoff_s"],  # null without a back-off
-            errors=given["new_errors"],
-            losses=given["new_losses"],
+            errors=given["errors"],
+            losses=given["losses"],
         )
     ),
     parameter="jobs_rows",
@@ -161,20 +164,20 @@ def _attempt_row(end: AttemptEnd) -> Row:
     row: Row = {name: getattr(end, name) for name in _REPORTED}
     return {
         "token": end.lease,
-        "has_ended": None if end.outcome is None else 1.0,
+        "ended": None if end.outcome is None else 1.0,
         **row,
     }
 
 
 _REPORTED = ("outcome", "value", "failure", "message", "duration_s", "details")
 _END_ATTEMPT = bulk_update(
-    {"token": String(), "has_ended": Double()}
+    {"token": String(), "ended": Double()}
     | {name: attempts.c[name].type for name in _REPORTED},
     lambda given: (
         update(attempts)
         .where(attempts.c.lease == given["token"])
         .values(
-            ended_at=given["has_ended"] * database_now(),  # null while it runs
+            ended_at=given["ended"] * database_now(),  # null while it runs
             **{name: given[name] for name in _REPORTED},
         )
     ),
@@ -182,24 +185,45 @@ _END_ATTEMPT = bulk_update(
 )
 
 
-def _sample_rows(grown: Growth) -> Iterator[Row]:
-    for sample, opened in grown.samples.items():
-        if opened or sample in grown.withdrawn:
-            yield {
-                "sample": sample,
-                "opened": opened,
-                "is_withdrawn": sample in grown.withdrawn,
-            }
+def _sample_rows(changes: ChangeSet, grown: Growth) -> Iterator[Row]:
+    infeasible = dict.fromkeys(_feasible_after_all(changes), False)
+    infeasible |= dict.fromkeys(changes.infeasible_samples, True)
+    for sample in sorted({*grown.samples, *infeasible}):
+        row = {
+            "opened": grown.samples[sample],
+            "held_back": grown.waiting[sample],
+            "out": sample in grown.given_up,
+        }
+        if any(row.values()) or sample in infeasible:
+            yield {"sample": sample, "bad": infeasible.get(sample), **row}
+
+
+def _feasible_after_all(changes: ChangeSet) -> set[int]:
+    """Samples with a job that leaves its infeasible result: retried, or a late value."""
+    return {
+        change.job.sample
+        for change in changes.jobs
+        if change.job.state is JobState.INFEASIBLE
+        and change.state is not JobState.INFEASIBLE
+    }
 
 
 _CHANGE_SAMPLE = bulk_update(
-    {"sample": samples.c.id.type, "opened": Integer(), "is_withdrawn": Boolean()},
+    {
+        "sample": samples.c.id.type,
+        "opened": Integer(),
+        "held_back": Integer(),
+        "out": Boolean(),
+        "bad": Boolean(),  # null: as before
+    },
     lambda given: (
         update(samples)
         .where(samples.c.id == given["sample"])
         .values(
             open=samples.c.open + given["opened"],
-            given_up=samples.c.given_up | given["is_withdrawn"],
+            waiting=samples.c.waiting + given["held_back"],
+            given_up=samples.c.given_up | given["out"],
+            infeasible=func.coalesce(given["bad"], samples.c.infeasible),
         )
     ),
     parameter="samples_rows",
@@ -231,10 +255,7 @@ _INSERT_RESULT = bulk_insert(
 def _event_rows(study: Study, changes: ChangeSet) -> Iterator[Row]:
     """An event for each result, with the result's number; then the other events."""
     # The stored value has all that such an event reports.
-    of_results = [
-        Event(EventKind.FAILED if result.failure else EventKind.DONE)
-        for result in changes.results
-    ]
+    of_results = [Event(EventKind(result.state)) for result in changes.results]
     for seq, event in enumerate([*of_results, *changes.events], study.sequence + 1):
         yield {"study_id": study.id, "seq": seq, "kind": event.kind, "body": event.body}
 
@@ -251,22 +272,17 @@ def _objective_row(objective: int, grown: Growth) -> Row:
     counters = grown.objectives[objective]
     return {
         "objective": objective,
-        **{f"more_{name}": counters[name] for name in OBJECTIVE_COUNTERS},
+        **{name: counters[name] for name in OBJECTIVE_COUNTERS},
     }
 
 
 _COUNT_OBJECTIVE = bulk_update(
     {"objective": objectives.c.id.type}
-    | {f"more_{name}": Integer() for name in OBJECTIVE_COUNTERS},
+    | {name: Integer() for name in OBJECTIVE_COUNTERS},
     lambda given: (
         update(objectives)
         .where(objectives.c.id == given["objective"])
-        .values(
-            {
-                name: objectives.c[name] + given[f"more_{name}"]
-                for name in OBJECTIVE_COUNTERS
-            }
-        )
+        .values({name: objectives.c[name] + given[name] for name in OBJECTIVE_COUNTERS})
     ),
     parameter="objectives_rows",
 )
@@ -275,6 +291,7 @@ _COUNT_STUDY = bulk_update(
         "study": studies.c.id.type,
         "numbers": BigInteger(),
         "settled": Integer(),
+        "given_up": Integer(),
         "withdrawn": Integer(),
     },
     lambda given: (
@@ -283,7 +300,8 @@ _COUNT_STUDY = bulk_update(
         .values(
             sequence=studies.c.sequence + given["numbers"],
             settled_full=studies.c.settled_full + given["settled"],
-            planned_full=studies.c.planned_full - given["withdrawn"],
+            planned_full=studies.c.planned_full - given["given_up"],
+            withdrawn=studies.c.withdrawn + given["withdrawn"],
         )
     ),
     parameter="studies_rows",

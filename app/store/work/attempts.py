@@ -9,7 +9,7 @@ from app.domain.jobs import Attempt
 from app.store.records import attempt_from_row
 from app.store.sql.clock import database_now
 from app.store.sql.in_array import in_array
-from app.store.tables import attempts, jobs, workers
+from app.store.tables import attempts, jobs, samples, workers
 
 ATTEMPT_COLUMNS = (
     *(column for column in attempts.c if column.name != "lease"),
@@ -20,10 +20,13 @@ ATTEMPT_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class LeaseOwner:
-    """The job and study that a lease was issued for; this never changes."""
+    """The job and study that a lease was issued for, and whether its sample has been
+    ruled out meanwhile.
+    """
 
     job: int
     study: int
+    sample_infeasible: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +51,22 @@ def lease_owners(
 ) -> dict[str, LeaseOwner]:
     """By lease; leases that were never issued are left out."""
     rows = connection.execute(_OWNERS, {"leases": leases})
-    return {row.attempt_lease: LeaseOwner(row.job_id, row.study_id) for row in rows}
+    return {
+        row.attempt_lease: LeaseOwner(row.job_id, row.study_id, bool(row.infeasible))
+        for row in rows
+    }
 
 
 _found = attempts_with_leases("found")
-_OWNERS = select(_found.c.attempt_lease, _found.c.job_id, jobs.c.study_id).join(
-    jobs, jobs.c.id == _found.c.job_id
+_OWNERS = (
+    select(
+        _found.c.attempt_lease,
+        _found.c.job_id,
+        jobs.c.study_id,
+        samples.c.infeasible,
+    )
+    .join(jobs, jobs.c.id == _found.c.job_id)
+    .join(samples, samples.c.id == jobs.c.sample_id)
 )
 
 

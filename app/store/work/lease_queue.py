@@ -13,6 +13,7 @@ from sqlalchemy import (
     Select,
     any_,
     bindparam,
+    case,
     column,
     exists,
     func,
@@ -129,10 +130,13 @@ def _take(is_head: ColumnElement[bool]) -> ReturningUpdate[Any]:
     """One statement that leases these jobs, unless they were leased or their study was
     paused meanwhile.
     """
+    # Never longer than the run may take.
+    shorter = case(
+        (objectives.c.timeout_s < objectives.c.lease_s, objectives.c.timeout_s),
+        else_=objectives.c.lease_s,
+    )
     lease_s = (
-        select(objectives.c.lease_s)
-        .where(objectives.c.id == jobs.c.objective_id)
-        .scalar_subquery()
+        select(shorter).where(objectives.c.id == jobs.c.objective_id).scalar_subquery()
     )
     x = select(samples.c.x).where(samples.c.id == jobs.c.sample_id).scalar_subquery()
     is_active = exists().where(
@@ -171,22 +175,28 @@ TAKE_HEADS_POSTGRESQL = _take(
 TAKE_HEADS_SQLITE = _take(jobs.c.id.in_(select(_heads_sqlite().cte("chosen"))))
 
 
-def open_attempts(connection: Connection, leases: Sequence[tuple[Lease, int]]) -> None:
-    """Record which worker (id) holds each lease."""
+def open_attempts(
+    connection: Connection, leases: Sequence[tuple[Lease, int, str | None]]
+) -> None:
+    """Record which worker (id), and which process of it, holds each lease."""
     rows = [
         {
             "job_id": lease.job,
             "number": lease.attempt,
             "lease": lease.lease,
             "worker_id": worker,
+            "objective_id": lease.objective,
+            "instance": instance,
         }
-        for lease, worker in leases
+        for lease, worker, instance in leases
     ]
     _OPEN.execute(connection, rows)
 
 
 _OPEN = bulk_insert(
-    attempts, ("job_id", "number", "lease", "worker_id"), {"leased_at": database_now()}
+    attempts,
+    ("job_id", "number", "lease", "worker_id", "instance", "objective_id"),
+    {"leased_at": database_now()},
 )
 
 

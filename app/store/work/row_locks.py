@@ -14,23 +14,28 @@ from app.store.sql.in_array import in_array
 from app.store.studies.studies import STUDY_COLUMNS, study_records
 from app.store.tables import (
     BY_NUMBER,
-    FAILED,
     READY,
     UNSETTLED,
+    WAITING,
     jobs,
     objectives,
     samples,
     studies,
 )
 from app.store.work.attempts import attempts_with_leases
+from counterpoise.wire.codes import JobState
 
 # A job, and what a change of it does to its sample.
 JOB_COLUMNS = (
     *jobs.c,
     samples.c.open.label("sample_open"),
-    (samples.c.full & ~samples.c.given_up & samples.c.imported_seq.is_(None)).label(
-        "sample_planned"
-    ),
+    samples.c.waiting.label("sample_waiting"),
+    samples.c.infeasible.label("sample_infeasible"),
+    (
+        samples.c.full
+        & ~samples.c.given_up
+        & (samples.c.imported_seq.is_(None) | samples.c.in_budget)
+    ).label("sample_planned"),
 )
 SELECT_JOBS: Select[tuple[object, ...]] = select(*JOB_COLUMNS).join(
     samples, samples.c.id == jobs.c.sample_id
@@ -108,17 +113,19 @@ _LOCK_JOBS = (
 
 
 def lock_unsettled_jobs(connection: Connection, study: int) -> None:
-    """Lock all ready and leased jobs of a study, so that none is leased meanwhile."""
+    """Lock all unsettled jobs of a study, so that none is leased meanwhile."""
     query = select(jobs.c.id).where(jobs.c.study_id == study, UNSETTLED)
     connection.execute(query.order_by(jobs.c.id).with_for_update())
 
 
-def lock_ready_jobs(
+def lock_jobs_not_held(
     connection: Connection, study: int, *, only_cheap: bool
 ) -> list[Job]:
-    """The study's ready jobs, those that back off included."""
+    """The study's jobs that no worker has: ready ones, also those that back off, and
+    waiting ones.
+    """
     found = []
-    for query in _READY_CHEAP_JOBS if only_cheap else READY_JOBS:
+    for query in _READY_CHEAP_JOBS if only_cheap else (*READY_JOBS, WAITING_JOBS):
         found += [
             job_from_row(row) for row in connection.execute(query, {"study": study})
         ]
@@ -128,31 +135,67 @@ def lock_ready_jobs(
 # One index each. Jobs that back off come first: once locked, they cannot leave the one
 # query and enter the other. Joined with objectives, because SQLite would read all jobs
 # to find those of some objectives.
-READY_JOBS = [
+_JOBS_OF_STUDY = (
     SELECT_JOBS.join(objectives, objectives.c.id == jobs.c.objective_id)
-    .where(
-        objectives.c.study_id == bindparam("study"),
-        jobs.c.state == READY,
-        is_backing_off,
-    )
+    .where(objectives.c.study_id == bindparam("study"))
     .order_by(BY_NUMBER)
     .with_for_update(of=jobs)
+)
+READY_JOBS = [
+    _JOBS_OF_STUDY.where(jobs.c.state == READY, is_backing_off)
     for is_backing_off in (jobs.c.ready_at.is_not(None), jobs.c.ready_at.is_(None))
 ]
+WAITING_JOBS = _JOBS_OF_STUDY.where(jobs.c.state == WAITING)
 _READY_CHEAP_JOBS = [query.where(jobs.c.cheap_only) for query in READY_JOBS]
 
 
-def lock_failed_jobs(
-    connection: Connection, study: int, objectives: Sequence[int]
+def lock_jobs_not_held_of(connection: Connection, samples: Iterable[int]) -> list[Job]:
+    """The jobs of these samples that no worker has, read under the lock of their study.
+
+    Leased ones are not locked: a heartbeat may hold some of them and wait for a job
+    that this transaction has locked.
+    """
+    rows = connection.execute(_LOCK_JOBS_NOT_HELD_OF, {"samples": samples})
+    return [job_from_row(row) for row in rows]
+
+
+_LOCK_JOBS_NOT_HELD_OF = (
+    SELECT_JOBS.where(
+        in_array(jobs.c.sample_id, "samples"),
+        jobs.c.state.in_((JobState.WAITING, JobState.READY)),
+    )
+    .order_by(jobs.c.study_id, jobs.c.id)
+    .with_for_update(of=jobs)
+)
+
+
+def lock_all_jobs_of(connection: Connection, samples: Iterable[int]) -> list[Job]:
+    """All jobs of these samples."""
+    rows = connection.execute(_LOCK_ALL_JOBS_OF, {"samples": samples})
+    return [job_from_row(row) for row in rows]
+
+
+_LOCK_ALL_JOBS_OF = (
+    SELECT_JOBS.where(in_array(jobs.c.sample_id, "samples"))
+    .order_by(jobs.c.study_id, jobs.c.id)
+    .with_for_update(of=jobs)
+)
+
+
+def lock_settled_jobs(
+    connection: Connection,
+    study: int,
+    objectives: Sequence[int],
+    state: JobState,
 ) -> list[Job]:
-    """The study's failed jobs of these objectives.
+    """The study's jobs of these objectives that ended in this state.
 
     Reads all its jobs: for engineers, not for workers.
     """
     query = SELECT_JOBS.where(
         jobs.c.study_id == study,
         jobs.c.objective_id.in_(objectives),
-        jobs.c.state == FAILED,
+        jobs.c.state == state,
     )
     rows = connection.execute(query.order_by(jobs.c.id).with_for_update(of=jobs))
     return [job_from_row(row) for row in rows]

@@ -1,6 +1,6 @@
 """When API servers are up: workers can only send heartbeats while one is.
 
-`served_s` is a clock of its own that runs only while a server is up and that nobody can
+`served_s` is a clock of its own that runs only while a server is up and that cannot be
 set: outages, and changes of the database's clock in either direction, add nothing to
 it.
 """

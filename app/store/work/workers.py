@@ -14,8 +14,10 @@ from sqlalchemy import (
     Connection,
     Integer,
     String,
+    and_,
     bindparam,
     case,
+    delete,
     func,
     literal_column,
     select,
@@ -31,6 +33,7 @@ from app.domain.workers import (
     COUNTED_AS,
     FAILURE_COUNTS,
     HeldLease,
+    RunningJob,
     Worker,
     WorkerSeen,
 )
@@ -38,7 +41,7 @@ from app.store.records import worker_from_row
 from app.store.sql.bulk import bulk_insert
 from app.store.sql.clock import database_now
 from app.store.sql.in_array import in_array
-from app.store.tables import LEASED, attempts, jobs, workers
+from app.store.tables import LEASED, attempts, jobs, objectives, workers
 from app.store.work.attempts import attempts_with_leases
 
 COUNTERS = ("done", *FAILURE_COUNTS)
@@ -90,6 +93,7 @@ def _worker_row(worker: WorkerSeen) -> dict[str, Any]:
         "studies": list(worker.studies),
         "objectives": list(worker.objectives),
         "slots": worker.slots,
+        "instance": worker.instance,
     }
 
 
@@ -100,18 +104,26 @@ _KNOWN = select(*_KNOWN_COLUMNS).where(in_array(workers.c.name, "names"))
 def _update_known(insert: Any) -> Any:
     new = insert.excluded
     most_slots = case((new.slots > workers.c.slots, new.slots), else_=workers.c.slots)
+    is_other = new.instance != workers.c.instance  # null if one is not known
+    is_back = new.instance == workers.c.other_instance
     changes = {
         "last_seen_at": database_now(),
         "studies": new.studies,
         "objectives": new.objectives,
         "slots": most_slots,
+        "instance": func.coalesce(new.instance, workers.c.instance),
+        "other_instance": case(
+            (is_other, workers.c.instance), else_=workers.c.other_instance
+        ),
+        "shared_at": case((is_back, database_now()), else_=workers.c.shared_at),
+        "left_at": None,
     }
     return insert.on_conflict_do_update(index_elements=["name"], set_=changes)
 
 
 _REGISTER = bulk_insert(
     workers,
-    ("name", "studies", "objectives", "slots"),
+    ("name", "studies", "objectives", "slots", "instance"),
     {"first_seen_at": database_now(), "last_seen_at": database_now()},
     _update_known,
 )
@@ -234,6 +246,31 @@ _UNCOUNT = (
 )
 
 
+def leases_of_process(connection: Connection, worker: str, instance: str) -> list[str]:
+    """The current leases of one process of a worker."""
+    query = (
+        select(jobs.c.lease)
+        .join(attempts, attempts.c.lease == jobs.c.lease)
+        .join(workers, workers.c.id == attempts.c.worker_id)
+        .where(
+            jobs.c.state == LEASED,
+            workers.c.name == worker,
+            attempts.c.instance == instance,
+        )
+        .order_by(jobs.c.id)
+    )
+    return list(connection.execute(query).scalars())
+
+
+def record_end(connection: Connection, worker: str, instance: str) -> None:
+    """The process has ended; if another one has asked since, the worker goes on."""
+    connection.execute(
+        update(workers)
+        .where(workers.c.name == worker, workers.c.instance == instance)
+        .values(left_at=database_now())
+    )
+
+
 def drain_worker(connection: Connection, name: str, drained: bool) -> bool:
     """False if no worker has this name."""
     statement = update(workers).where(workers.c.name == name).values(drained=drained)
@@ -270,25 +307,69 @@ def page_of_workers(connection: Connection, after: int, limit: int) -> list[Work
     return [worker_from_row(row) for row in connection.execute(query)]
 
 
-def held_leases(connection: Connection) -> dict[int, list[HeldLease]]:
-    """The current leases by worker (id); as many rows as there are busy slots."""
+def forget_idle_workers(connection: Connection, idle_s: float, most: int) -> int:
+    """Delete workers that were not seen for so long, never had a job, and are not
+    drained; returns how many.
+    """
+    has_attempt = select(attempts.c.id).where(attempts.c.worker_id == workers.c.id)
+    is_idle = and_(
+        workers.c.last_seen_at < database_now() - idle_s,
+        ~workers.c.drained,
+        ~has_attempt.exists(),
+    )
+    some = select(workers.c.id).where(is_idle).limit(most)
+    # The condition again: a worker may ask between the two
+    statement = delete(workers).where(workers.c.id.in_(some), is_idle)
+    return connection.execute(statement).rowcount
+
+
+def held_leases(
+    connection: Connection, holders: Collection[int] | None = None
+) -> dict[int, list[HeldLease]]:
+    """The current leases by worker (id), of all workers or of some."""
     query = (
         select(attempts.c.worker_id, jobs.c.id, attempts.c.leased_at)
         .join(jobs, jobs.c.id == attempts.c.job_id)
         .where(jobs.c.state == LEASED, attempts.c.lease == jobs.c.lease)
         .order_by(jobs.c.id)
     )
+    if holders is not None:
+        query = query.where(in_array(attempts.c.worker_id, "holders", holders))
     held: dict[int, list[HeldLease]] = {}
     for row in connection.execute(query):
         held.setdefault(row.worker_id, []).append(HeldLease(row.id, row.leased_at))
     return held
 
 
+def running_jobs(connection: Connection, study: int) -> list[RunningJob]:
+    """The study's leased jobs, oldest lease first; as many rows as there are."""
+    query = (
+        select(
+            jobs.c.id.label("job"),
+            objectives.c.id.label("objective"),
+            objectives.c.name.label("objective_name"),
+            workers.c.id.label("worker_id"),
+            workers.c.name.label("worker"),
+            attempts.c.leased_at,
+        )
+        .select_from(objectives)
+        .join(jobs, jobs.c.objective_id == objectives.c.id)
+        .join(attempts, attempts.c.lease == jobs.c.lease)
+        .join(workers, workers.c.id == attempts.c.worker_id)
+        .where(objectives.c.study_id == study, jobs.c.state == LEASED)
+        .order_by(attempts.c.leased_at)
+    )
+    return [RunningJob(**row) for row in connection.execute(query).mappings()]
+
+
 def live_workers(
     connection: Connection, holding: Collection[int] = ()
 ) -> Sequence[Worker]:
-    """Workers that were seen recently, and those (ids) that hold jobs."""
-    is_alive = seen_within(ALIVE_S) | in_array(workers.c.id, "ids", holding)
+    """Workers that were seen recently and have not ended, and those (ids) that hold
+    jobs.
+    """
+    was_seen = seen_within(ALIVE_S) & workers.c.left_at.is_(None)
+    is_alive = was_seen | in_array(workers.c.id, "ids", holding)
     return [
         worker_from_row(row)
         for row in connection.execute(select(workers).where(is_alive))

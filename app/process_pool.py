@@ -1,0 +1,56 @@
+"""Processes that compute for another process, and exit with it."""
+
+import signal
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from typing import Any
+
+from counterpoise.child_processes import end_with_parent
+
+
+class RestartingPool:
+    """A process pool that is started before it is needed, and again after one of its
+    processes was killed.
+    """
+
+    def __init__(
+        self, size: int, initializer: Callable[..., None], *arguments: Any
+    ) -> None:
+        self._size = size
+        self._initializer = initializer
+        self._arguments = arguments
+        self._start()
+
+    def _start(self) -> None:
+        self._pool = ProcessPoolExecutor(
+            self._size,
+            get_context("spawn"),
+            initializer=self._initializer,
+            initargs=self._arguments,
+        )
+        for _ in range(
+            self._size
+        ):  # load the libraries now, not when the first step is due
+            self._pool.submit(int)
+
+    def map(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> list[Any]:
+        given = list(tasks)
+        for _ in range(2):  # a process may have been killed while it was idle
+            try:
+                return list(self._pool.map(function, given))
+            except BrokenProcessPool:
+                self._start()
+        raise RuntimeError(
+            "a computing process was killed twice; is there enough memory?"
+        )
+
+    def close(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+
+def follow_parent() -> None:
+    # Ctrl-C reaches the whole process group; the parent decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()

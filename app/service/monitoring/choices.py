@@ -1,0 +1,69 @@
+"""Which designs of a study's front stand out."""
+
+from app.domain import choices
+from app.errors import ObjectiveUnknown
+from app.service.studies.lifecycle import require_study
+from app.service.studies.listings import front
+from app.store.database import Database
+from counterpoise.wire.codes import Choice
+from counterpoise.wire.monitoring.choices import ChoicesView, ChoiceView
+from counterpoise.wire.problems import did_you_mean
+from counterpoise.wire.specification import Specification
+from counterpoise.wire.views import FrontItem
+
+MINIMIZE = "minimize"
+
+
+def list_choices(database: Database, name: str, wish: str | None) -> ChoicesView:
+    """`wish` is "mass:3,drag:9" in the user's units; any subset of the objectives."""
+    with database.read() as connection:
+        spec = require_study(connection, name).spec
+    wished = parse_wish(spec, wish) if wish else {}
+    designs = front(database, name)
+    if not designs:
+        return ChoicesView(study=name, items=[])
+    signs = [
+        1.0 if objective.direction == MINIMIZE else -1.0
+        for objective in spec.objectives
+    ]
+    values = [minimised(spec, signs, design) for design in designs]
+    items = [
+        to_view(Choice.BEST, designs[choices.best_in(values, index)], objective)
+        for index, objective in enumerate(spec.objective_names)
+    ]
+    items.append(to_view(Choice.KNEE, designs[choices.knee(values)]))
+    if wished:
+        signed = {index: signs[index] * value for index, value in wished.items()}
+        items.append(to_view(Choice.NEAREST, designs[choices.nearest(values, signed)]))
+    return ChoicesView(study=name, items=items)
+
+
+def minimised(
+    spec: Specification, signs: list[float], design: FrontItem
+) -> list[float]:
+    named = zip(signs, spec.objective_names, strict=True)
+    return [sign * design.values[name] for sign, name in named]
+
+
+def to_view(
+    code: Choice, design: FrontItem, objective: str | None = None
+) -> ChoiceView:
+    return ChoiceView(
+        code=code,
+        objective=objective,
+        sample=design.sample,
+        x=design.x,
+        values=design.values,
+    )
+
+
+def parse_wish(spec: Specification, wish: str) -> dict[int, float]:
+    """Wished values by the objective's position."""
+    wished: dict[int, float] = {}
+    for part in wish.split(","):
+        name, _, value = part.partition(":")
+        if name not in spec.objective_names:
+            hint = did_you_mean(name, spec.objective_names)
+            raise ObjectiveUnknown(f"{name!r} is not an objective of the study{hint}")
+        wished[spec.objective_names.index(name)] = float(value)
+    return wished

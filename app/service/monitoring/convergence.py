@@ -1,0 +1,158 @@
+"""How the hypervolume and the front have grown, and what the latest slow runs added."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from app.domain.even_spread import spread
+from app.domain.studies import Study
+from app.domain.times import iso
+from app.domain.verdicts import convergence_verdict
+from app.service.studies.lifecycle import require_study
+from app.store.database import Connection, Database
+from app.store.monitoring.steps import StepPart, last_closing_step, search_steps
+from counterpoise.wire.codes import Convergence
+from counterpoise.wire.monitoring.convergence import (
+    ConvergencePoint,
+    ConvergenceView,
+    RecentGain,
+)
+from counterpoise.wire.text import format_span
+
+PARTS = ("hypervolume", "slow")
+RECENT_STEPS = 5
+HOUR_S = 3600.0
+
+
+def convergence(database: Database, name: str, most: int) -> ConvergenceView:
+    with database.read() as connection:
+        study = require_study(connection, name)
+        steps = _steps(connection, study, spread(study.step, most))
+        first_recent = max(study.step - RECENT_STEPS, 1)
+        recent = _steps(connection, study, range(first_recent, study.step + 1))
+    gain = _recent_gain(recent)
+    verdict = convergence_verdict(gain.share if gain else None)
+    last = _last_hypervolume(steps)
+    return ConvergenceView(
+        study=study.name,
+        slow_run=_slow_run(study, steps),
+        reference_point=_reference_point(study, last),
+        exact=last.get("exact"),
+        steps=study.step,
+        points=_points(study, steps),
+        recent=gain,
+        verdict=verdict,
+        detail=_detail(verdict, gain),
+    )
+
+
+def hypervolume_line(
+    connection: Connection, study: Study, most: int
+) -> tuple[list[float], int | None]:
+    """The hypervolume at a few steps, and the size of the front at the last."""
+    steps = _steps(connection, study, spread(study.step, most - 1))
+    recorded = [step.record["hypervolume"] for step in steps]
+    known = [each for each in recorded if each]
+    front = known[-1].get("front") if known else None
+    return [each["value"] for each in known], front
+
+
+def _steps(
+    connection: Connection, study: Study, numbers: Sequence[int]
+) -> list[StepPart]:
+    """These search steps and, if there is one, the step that closed the study."""
+    steps = search_steps(connection, study.id, numbers, PARTS)
+    closing = last_closing_step(connection, study.id, PARTS)
+    if closing is not None and (not steps or closing.due_at >= steps[-1].due_at):
+        steps.append(closing)
+    return steps
+
+
+def _points(study: Study, steps: Sequence[StepPart]) -> list[ConvergencePoint]:
+    points: list[ConvergencePoint] = []
+    for step in steps:
+        hypervolume = step.record["hypervolume"] or {}
+        slow = step.record["slow"] or {}
+        point = ConvergencePoint(
+            step=step.name,
+            number=step.number,
+            at=iso(step.due_at),
+            elapsed_s=max(step.due_at - study.created_at, 0.0),
+            evaluated_full=step.inputs.get("settled"),
+            slow_evaluations=slow.get("evaluations"),
+            slow_s=slow.get("seconds"),
+            hypervolume=hypervolume.get("value"),
+            front=hypervolume.get("front"),
+            gain_per_slow_h=None,
+        )
+        if points:
+            point.gain_per_slow_h = _gain_per_slow_h(points[-1], point)
+        points.append(point)
+    return points
+
+
+def _gain_per_slow_h(before: ConvergencePoint, after: ConvergencePoint) -> float | None:
+    if before.hypervolume is None or after.hypervolume is None:
+        return None
+    if before.slow_s is None or after.slow_s is None or after.slow_s <= before.slow_s:
+        return None
+    hours = (after.slow_s - before.slow_s) / HOUR_S
+    return (after.hypervolume - before.hypervolume) / hours
+
+
+def _recent_gain(steps: Sequence[StepPart]) -> RecentGain | None:
+    """From the first to the last of these steps."""
+    known = [step for step in steps if step.record["hypervolume"]]
+    if len(known) < 2:
+        return None
+    first, last = known[0], known[-1]
+    value = last.record["hypervolume"]["value"]
+    gain = value - first.record["hypervolume"]["value"]
+    return RecentGain(
+        slow_evaluations=_difference(first, last, "evaluations"),
+        slow_s=_difference(first, last, "seconds"),
+        steps=len(known) - 1,
+        gain=gain,
+        share=gain / value if value > 0 else None,
+    )
+
+
+def _difference(first: StepPart, last: StepPart, name: str) -> Any:
+    before, after = first.record["slow"], last.record["slow"]
+    return after[name] - before[name] if before and after else None
+
+
+def _last_hypervolume(steps: Sequence[StepPart]) -> dict[str, Any]:
+    recorded = [step.record["hypervolume"] for step in steps]
+    known = [each for each in recorded if each]
+    return known[-1] if known else {}
+
+
+def _slow_run(study: Study, steps: Sequence[StepPart]) -> str | None:
+    slow = steps[-1].record["slow"] if steps else None
+    return study.spec.objective_names[slow["objective"]] if slow else None
+
+
+def _reference_point(study: Study, last: dict[str, Any]) -> dict[str, float] | None:
+    if not last:
+        return None
+    reference = {}
+    for objective, value in zip(study.spec.objectives, last["reference"], strict=True):
+        sign = -1.0 if objective.direction == "maximize" else 1.0
+        reference[objective.name] = sign * value
+    return reference
+
+
+def _detail(verdict: Convergence, gain: RecentGain | None) -> str:
+    if gain is None or gain.share is None:
+        return "There are too few steps to compare."
+    if gain.slow_evaluations:
+        took = f" ({format_span(gain.slow_s)})" if gain.slow_s else ""
+        what = f"{gain.slow_evaluations} slow runs{took}"
+    else:
+        what = f"{gain.steps} steps"
+    sentence = f"The last {what} added {100.0 * gain.share:.2g} % to the hypervolume"
+    advice = {
+        Convergence.STALLED: "; more of them are unlikely to pay.",
+        Convergence.SLOWING: "; the gain per run is small now.",
+    }
+    return sentence + advice.get(verdict, ".")

@@ -1,0 +1,83 @@
+"""Runs that hang, slots that idle and workers that share a name: a code for programs, a
+sentence for people.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from app.domain.hanging import FACTOR, longest_expected_s
+from app.domain.studies import Objective, Study
+from app.domain.workers import RunningJob, Worker
+from app.service.planning.slots import slow_slots, slowest_runs
+from counterpoise.wire.codes import HealthCode, Phase
+from counterpoise.wire.text import format_span
+from counterpoise.wire.views import HealthItem, ObjectiveView
+
+MOST_RUNS = 5  # named one by one
+
+
+def hanging_run_items(
+    running: Sequence[RunningJob],
+    durations: Mapping[int, Sequence[float]],
+    now: float,
+) -> list[HealthItem]:
+    items = []
+    for run in running:
+        expected_s = longest_expected_s(durations.get(run.objective, ()))
+        took_s = now - run.leased_at
+        if expected_s is not None and took_s > expected_s:
+            items.append(_hanging_run(run, took_s))
+    return items[:MOST_RUNS]
+
+
+def _hanging_run(run: RunningJob, took_s: float) -> HealthItem:
+    detail = (
+        f"job {run.job} ({run.objective_name}) has run for {format_span(took_s)} with worker {run.worker}, more than"
+        f" {FACTOR:.0f} times as long as three quarters of such runs; see `counterpoise explain {run.job}`;"
+        f" `counterpoise job cancel {run.job}` ends it, `timeout_s: auto` would have"
+    )
+    return HealthItem(
+        code=HealthCode.RUN_HANGS,
+        detail=detail,
+        objective=run.objective_name,
+        job=run.job,
+        worker=run.worker,
+    )
+
+
+def idle_slot_items(
+    study: Study,
+    objectives: Sequence[Objective],
+    views: Sequence[ObjectiveView],
+    alive: Sequence[Worker],
+) -> list[HealthItem]:
+    """Slow slots that idle because a step waits for the whole batch."""
+    if study.phase is not Phase.SEARCH or study.is_paused or study.spec.overlap != 0:
+        return []
+    slots = slow_slots(study, objectives, alive)
+    batch = study.spec.batch_size
+    runs = slowest_runs(study, objectives)
+    busy = sum(views[run.position].leased for run in runs)
+    ready = sum(views[run.position].ready for run in runs)
+    is_barrier = slots > busy and not ready and study.unsettled_full > 0
+    if not is_barrier:
+        return []
+    detail = (
+        f"{slots - busy} of {slots} slots for the slowest runs idle until the batch of {batch} is settled, because"
+        ' `overlap` is 0; a study with `overlap: "auto"` keeps them busy'
+    )
+    return [HealthItem(code=HealthCode.SLOTS_IDLE, detail=detail)]
+
+
+def shared_name_items(alive: Sequence[Worker], now: float) -> list[HealthItem]:
+    items = []
+    for worker in alive:
+        if worker.is_shared(now):
+            detail = f"two processes ask as worker {worker.name}; start each with a name of its own"
+            items.append(
+                HealthItem(
+                    code=HealthCode.WORKER_NAME_SHARED,
+                    detail=detail,
+                    worker=worker.name,
+                )
+            )
+    return items

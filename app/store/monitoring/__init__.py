@@ -1,0 +1,1 @@
+"""Queries of the dashboard; each reads a bounded number of rows."""
