@@ -11,12 +11,17 @@
 | D_j^c'  | `frozen[j]`     | values of the stream of cheap objective j, told before search began       |
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from app.optimizer.arrays import Floats, Ints
+from app.optimizer.arrays import Bools, Floats, Ints
 from app.optimizer.samples import Samples, no_samples
+
+# What a fit recorded for the next one, as JSON keeps it
+WarmStart = Mapping[str, Any]
 
 # Stands for none, whatever the numbers of variables and objectives
 NO_SAMPLES = no_samples(0, 0)
@@ -100,13 +105,14 @@ class Snapshot:
     ] = ()  # (d,): if given, the frozen model is factorised, not fitted
     # cheap-only samples that can be promoted: none of their runs has failed
     pool: Samples = NO_SAMPLES
-    running: Samples = (
-        NO_SAMPLES  # full samples not yet settled, with the values told so far
-    )
+    # Full samples not yet settled, with the values told so far
+    running: Samples = NO_SAMPLES
     forecasts: tuple[Forecasts, ...] = ()
-    co_theta: tuple[
-        Floats | None, ...
-    ] = ()  # (d + p,): of the model on x and the cheap values, where its fit starts
+    # The step before's `Proposal.warm_starts`, plain JSON
+    warm_starts: tuple[WarmStart | None, ...] = ()
+    # (n,): the step that asked for each row of X, 0 for the design and imported samples;
+    # None: not known, all 0
+    full_steps: Ints | None = None
 
     def __post_init__(self) -> None:
         if self.X.ndim != 2 or self.F.ndim != 2 or len(self.X) != len(self.F):
@@ -120,6 +126,7 @@ class Snapshot:
         if self.step < 1 or self.budget < 1 or self.settled < 0 or self.batch < 0:
             raise ValueError("step and budget begin at 1, settled and batch at 0")
         self._fill_defaults()
+        self._check_full_steps()
         self._check_points()
         self._check_thetas()
         self._check_samples("pool")
@@ -132,6 +139,24 @@ class Snapshot:
                 "extra_steps needs one step number for each value of extra"
             )
 
+    def awaited(self, i: int) -> Floats:
+        """Points whose value of objective i is still to come, each once, (k, d)."""
+        missing = self.running.X[~self.running.known[:, i]]
+        X = np.vstack([self.pending[i], missing])
+        _, first = np.unique(X, axis=0, return_index=True)
+        return X[np.sort(first)]
+
+    def incomplete(self, i: int) -> Data:
+        """Values of objective i that incomplete full samples have, running ones
+        included.
+        """
+        told = self.running.known[:, i]
+        partial = self.partial[i]
+        return Data(
+            np.vstack([partial.X, self.running.X[told]]),
+            np.append(partial.y, self.running.F[told, i]),
+        )
+
     def _fill_defaults(self) -> None:
         d, m = self.X.shape[1], self.F.shape[1]
         no_points, no_values = np.empty((0, d)), np.empty(0)
@@ -143,9 +168,29 @@ class Snapshot:
         )
         for name in ("infeasible", "pending", "taken"):
             self._default(name, (no_points,) * m)
-        for name in ("frozen", "theta", "frozen_theta", "co_theta"):
+        for name in ("frozen", "theta", "frozen_theta", "warm_starts"):
             self._default(name, (None,) * m)
         self._default("forecasts", (Forecasts(no_values, no_values, no_values),) * m)
+
+    def _check_full_steps(self) -> None:
+        steps = self.full_steps
+        if steps is not None and steps.shape != (len(self.X),):
+            raise ValueError("full_steps needs one step number for each row of X")
+
+    @property
+    def steps_of_full(self) -> Ints:
+        """`full_steps`, or 0 for each row of X."""
+        if self.full_steps is None:
+            return np.zeros(len(self.X), dtype=np.int64)
+        return self.full_steps
+
+    @property
+    def newest(self) -> Bools:
+        """Which rows of X the last step asked for that has any, (n,); none if all are
+        of the design.
+        """
+        steps = self.steps_of_full
+        return np.asarray((steps > 0) & (steps == steps.max(initial=0)))
 
     def _check_points(self) -> None:
         d = self.X.shape[1]

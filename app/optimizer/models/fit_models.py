@@ -1,62 +1,33 @@
-"""The models of one step: one surrogate per objective.
+"""The fit of the models of one step.
 
-| symbol | here             | meaning                                                               |
-|--------|------------------|-----------------------------------------------------------------------|
-| D^t    | `X`, `F`         | the full samples chosen for training; the search starts from them     |
-| –      | `low`, `spread`  | minimum and range of each objective over D^t                          |
+D^t: the full samples chosen for training.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.random import Generator
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.fit_task import FitTask
+from app.optimizer.limits import KEPT, compress, margin_scale
+from app.optimizer.models.feasibility import (
+    Feasibility,
+    fit_hidden,
+    known_violation,
+)
+from app.optimizer.models.fit_task import FitTask, FrozenModels, Map
 from app.optimizer.models.kriging import Kriging
 from app.optimizer.models.model_report import ModelReport, report_on
 from app.optimizer.models.standardise import is_constant
+from app.optimizer.models.step_models import Models
 from app.optimizer.models.surrogate import Surrogate, Truth
 from app.optimizer.models.training_data import Archive, TrainingSet, choose_full
 from app.optimizer.problem import Problem
-from app.optimizer.snapshot import Snapshot
+from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.strategies.strategy import Strategy
 
-FrozenModels = Sequence[Kriging | None]  # one per objective, or empty
-# Like the builtin map; an executor's map fits objectives in parallel, with the same
-# result.
-Map = Callable[[Callable[[FitTask], Kriging], Iterable[FitTask]], Iterable[Kriging]]
 # An objective's number, and whether it is the frozen member of its ensemble
 Member = tuple[int, bool]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Models:
-    X: Floats  # (n, d)
-    F: Floats  # (n, m)
-    low: Floats  # (m,)
-    spread: Floats  # (m,)
-    surrogates: tuple[Surrogate, ...]
-    reports: tuple[ModelReport | None, ...]
-
-    @property
-    def frozen(self) -> tuple[Kriging | None, ...]:
-        """The frozen models, which never change: the next step can reuse them."""
-        return tuple(surrogate.frozen for surrogate in self.surrogates)
-
-    def means(self, X: Floats) -> Floats:
-        """(N, m)"""
-        return np.stack([surrogate.mean(X) for surrogate in self.surrogates], axis=1)
-
-    def means_and_variances(self, X: Floats) -> tuple[Floats, Floats]:
-        """(N, m), (N, m)"""
-        means, variances = [], []
-        for surrogate in self.surrogates:
-            mean, variance = surrogate.mean_and_variance(X)
-            means.append(mean)
-            variances.append(variance)
-        return np.stack(means, axis=1), np.stack(variances, axis=1)
 
 
 def fit_models(
@@ -73,28 +44,105 @@ def fit_models(
     them. `frozen`: the frozen models of an earlier step, which are the same as if they
     were fitted again.
     """
-    _check_dimensions(problem, snapshot)
+    check_dimensions(problem, snapshot)
     # Sorted, so that the order in which values were told has no effect.
     order = np.lexsort((*snapshot.F.T, *snapshot.X.T))
     X, F = snapshot.X[order], snapshot.F[order]
     size = strategy.training_size(problem.d)
-    rows = choose_full(F, size, rng)
-    archive = Archive(snapshot, order[rows], size, strategy.keep_extra, problem.cheap)
-    training_sets = tuple(strategy.train(archive, i, rng) for i in range(problem.m))
+    violation = known_violation(problem.limits, F)  # (n,), or None
+    rows = choose_full(F[:, : problem.m], size, rng, violation)
+    archive = Archive(
+        snapshot,
+        order[rows],
+        size,
+        strategy.keep_extra,
+        problem.cheap,
+        strategy.infeasible,
+    )
+    outputs = range(len(problem.outputs))
+    training_sets = tuple(
+        _as_margins(problem, i, strategy.train(archive, i, rng)) for i in outputs
+    )
     truths = _truths(training_sets, truth or {})
     reused = _reused(training_sets, frozen)
-    tasks = _fit_tasks(snapshot, training_sets, reused)
+    tasks = _fit_tasks(problem, snapshot, training_sets, reused)
     fitted = dict(zip(tasks, fit(strategy.fit, tasks.values()), strict=True))
     surrogates, reports = _ensembles(snapshot, truths, reused | fitted)
-    low, spread = _ranges(F[rows], training_sets)
-    return Models(X[rows], F[rows], low, spread, surrogates, reports)
+    m = problem.m
+    full = F[rows] if violation is None else _feasible_rows(F[rows], violation[rows])
+    low, spread = ranges(full[:, :m], training_sets[:m])
+    feasibility = _feasibility(
+        problem, snapshot, strategy, surrogates, training_sets, rng
+    )
+    return Models(
+        X[rows],
+        F[rows, :m],
+        low,
+        spread,
+        surrogates[:m],
+        reports,
+        feasibility,
+        surrogates[m:],
+    )
 
 
-def _check_dimensions(problem: Problem, snapshot: Snapshot) -> None:
+def _feasible_rows(F: Floats, violation: Floats) -> Floats:
+    """Those that keep all limits; all, if that leaves no range."""
+    feasible = F[violation == 0.0]
+    return feasible if len(feasible) > 1 else F
+
+
+def _feasibility(
+    problem: Problem,
+    snapshot: Snapshot,
+    strategy: Strategy,
+    surrogates: tuple[Surrogate, ...],
+    training_sets: Sequence[TrainingSet],
+    rng: Generator,
+) -> Feasibility | None:
+    learnt = strategy.infeasible == "learnt"
+    hidden = fit_hidden(snapshot, _groups(problem), rng) if learnt else None
+    # Of all values that train a model, so that incomplete samples count
+    values = [_all_values(training) for training in training_sets]
+    spread = np.array([np.ptp(y) if len(y) > 0 else 0.0 for y in values])  # (M,)
+    objectives, constraints = problem.limits[: problem.m], problem.constraints
+    limits = (*objectives, *[KEPT] * len(constraints))
+    feasibility = Feasibility(limits, surrogates, spread, hidden)
+    return feasibility if feasibility.is_limited else None
+
+
+def _as_margins(problem: Problem, i: int, training: TrainingSet) -> TrainingSet:
+    """Of a constraint, its compressed margins: only the limit's neighbourhood matters,
+    and values far from it would spoil the model.
+    """
+    if i < problem.m or training.truth:
+        return training
+    limit = problem.limits[i]
+    scale = margin_scale(limit.margin(_all_values(training)))
+
+    def of(data: Data) -> Data:
+        return Data(data.X, compress(limit.margin(data.y), scale))
+
+    frozen = None if training.frozen is None else of(training.frozen)
+    return TrainingSet(of(training.model), frozen)
+
+
+def _all_values(training: TrainingSet) -> Floats:
+    if training.frozen is None:
+        return training.model.y
+    return np.append(training.model.y, training.frozen.y)
+
+
+def _groups(problem: Problem) -> tuple[int, ...] | None:
+    return problem.groups if problem.width > problem.d else None
+
+
+def check_dimensions(problem: Problem, snapshot: Snapshot) -> None:
     d, m = snapshot.X.shape[1], snapshot.F.shape[1]
-    if (problem.d, problem.m) != (d, m):
+    if (problem.width, len(problem.outputs)) != (d, m):
         raise ValueError(
-            f"the problem has {problem.d} variables and {problem.m} objectives, the snapshot {d} and {m}:"
+            f"the problem has {problem.width} variables and {len(problem.outputs)} objectives,"
+            f" the snapshot {d} and {m}:"
             " it is one of another problem"
         )
 
@@ -119,27 +167,38 @@ def _reused(
     """The given frozen models, as far as the strategy uses them."""
     reused: dict[Member, Kriging] = {}
     for i, model in enumerate(frozen):
-        if model is not None and training_sets[i].frozen is not None:
+        if isinstance(model, Kriging) and training_sets[i].frozen is not None:
             reused[i, True] = model
     return reused
 
 
 def _fit_tasks(
+    problem: Problem,
     snapshot: Snapshot,
     training_sets: Sequence[TrainingSet],
     reused: Mapping[Member, Kriging],
 ) -> dict[Member, FitTask]:
     tasks: dict[Member, FitTask] = {}
+    groups = _groups(problem)
     for i, training in enumerate(training_sets):
         if not training.truth and len(training.model) > 0:
-            tasks[i, False] = FitTask(training.model, snapshot.theta[i])
+            tasks[i, False] = FitTask(
+                training.model,
+                snapshot.theta[i],
+                groups=groups,
+                noise=problem.noise[i],
+            )
         if (
             training.frozen is not None
             and len(training.frozen) > 0
             and (i, True) not in reused
         ):
             tasks[i, True] = FitTask(
-                training.frozen, snapshot.frozen_theta[i], frozen=True
+                training.frozen,
+                snapshot.frozen_theta[i],
+                frozen=True,
+                groups=groups,
+                noise=problem.noise[i],
             )
     return tasks
 
@@ -152,9 +211,9 @@ def _ensembles(
     surrogates, reports = [], []
     for i, truth in enumerate(truths):
         model, frozen = members.get((i, False)), members.get((i, True))
-        reports.append(report_on(model, frozen))
+        reports.append(None if model is None else report_on(model, frozen))
         model, frozen = _without_constant(model, frozen)
-        believing = None if model is None else model.believe(snapshot.pending[i])
+        believing = None if model is None else model.believe(snapshot.awaited(i))
         surrogates.append(Surrogate(believing, frozen, truth))
     return tuple(surrogates), tuple(reports)
 
@@ -175,7 +234,7 @@ def _without_constant(
     return None if model.constant_ else model, frozen
 
 
-def _ranges(F: Floats, training_sets: Sequence[TrainingSet]) -> tuple[Floats, Floats]:
+def ranges(F: Floats, training_sets: Sequence[TrainingSet]) -> tuple[Floats, Floats]:
     """Minimum and range of D^t; of an objective's other values where D^t is too small,
     or constant; else 0.
 

@@ -18,6 +18,7 @@ standardised outputs.
 """
 
 import copy
+from collections.abc import Sequence
 from typing import Literal, Self, overload
 
 import numpy as np
@@ -28,10 +29,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from app.optimizer.arrays import Floats
 from app.optimizer.models.likelihood import Likelihood, correlate, invert_lower
-from app.optimizer.models.maximise_likelihood import cold_start, maximise
+from app.optimizer.models.maximise_likelihood import (
+    best_noise,
+    cold_start,
+    maximise,
+    maximise_with_noise,
+)
 from app.optimizer.models.standardise import (
     merge_repeated,
     standardise,
+    standardise_in_groups,
     standardise_theta,
 )
 
@@ -42,25 +49,38 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
 
     `theta0` is where the search for theta starts, such as another model's `theta_`
     (None: 0.5 for standardised inputs); with `optimize=False` it is used as it is.
+    `groups` (d,): inputs of the same number share a coefficient, as those of a
+    categorical variable do; None: no two do. `noise`: the standard deviation of the
+    values' noise, in their unit, None: estimated; the mean then no longer interpolates.
     """
 
     def __init__(
-        self, theta0: npt.ArrayLike | None = None, optimize: bool = True
+        self,
+        theta0: npt.ArrayLike | None = None,
+        optimize: bool = True,
+        groups: Sequence[int] | None = None,
+        noise: float | None = 0.0,
     ) -> None:
         self.theta0 = theta0
         self.optimize = optimize
+        self.groups = groups
+        self.noise = noise
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         # (n given, d), (n given,)
         rows, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         values = np.asarray(values, dtype=np.float64)
         distinct, self.y_, self.rows_ = merge_repeated(rows, values)
-        Z, self.x_mean_, x_scale = standardise(distinct)  # (n, d), (d,), (d,)
+        # (n, d), (d,), (d,)
+        Z, self.x_mean_, x_scale = standardise_in_groups(distinct, self.groups)
         t, y_mean, y_scale = standardise(self.y_)  # (n,), (), ()
         # Then its deviations have a shape, but no scale: they are nearly 0
         self.constant_ = not t.any()
-        likelihood = Likelihood(Z, t)
+        # Outputs have variance 1 here, and so has, about, the process
+        known = 0.0 if self.noise is None else float((self.noise / y_scale) ** 2)
+        likelihood = Likelihood(Z, t, known)
         theta = self._choose_theta(likelihood, x_scale)  # (d,)
+        self.eta_ = likelihood.eta
         factors = likelihood.factorise(theta)
         self.n_evaluations_ = likelihood.evaluations
         self.theta_ = theta / x_scale**2
@@ -85,8 +105,8 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     def predict(
         self, X: npt.ArrayLike, return_std: bool = False
     ) -> Floats | tuple[Floats, Floats]:
-        """The mean, and the standard deviation of a value told at X; the latter
-        includes that of the estimated mean.
+        """The mean, and the standard deviation of a value at X without noise; the
+        latter includes that of the estimated mean.
         """
         rows = self._check(X)
         return self.mean_and_std(rows) if return_std else self.mean(rows)
@@ -146,7 +166,7 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         # Believed values do not change the mean
         model.a_ = np.concatenate([self.a_, np.zeros(len(y))])
         unscaled = np.ones(self.n_features_in_)
-        factors = Likelihood(model.S_, model.y_).factorise(unscaled)
+        factors = Likelihood(model.S_, model.y_, self.eta_).factorise(unscaled)
         model.eps_ = factors.eps
         model.w_ = factors.w
         model.L_inverse_ = invert_lower(factors.L)
@@ -156,8 +176,13 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         """(d,), for standardised inputs."""
         given = None if self.theta0 is None else standardise_theta(self.theta0, x_scale)
         if self.optimize and not self.constant_:
-            return maximise(likelihood, given)
-        return cold_start(len(x_scale)) if given is None else given
+            if self.noise is None:
+                return maximise_with_noise(likelihood, given, self.groups)
+            return maximise(likelihood, given, self.groups)
+        theta = cold_start(len(x_scale)) if given is None else given
+        if self.noise is None and not self.constant_:
+            likelihood.eta = best_noise(likelihood, theta)
+        return theta
 
     def _check(self, X: npt.ArrayLike) -> Floats:
         check_is_fitted(self)

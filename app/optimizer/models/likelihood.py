@@ -50,13 +50,15 @@ class Likelihood:
     its two (n, n) arrays.
     """
 
-    def __init__(self, X: Floats, y: Floats) -> None:
+    def __init__(self, X: Floats, y: Floats, eta: float = 0.0) -> None:
         n = len(X)
+        self.eta = eta  # the variance of noise, as a share of sigma2
         self.X = X
         self.y = y
         self.K = np.zeros((n, n), order="F")
         self.R = np.zeros((n, n), order="F")
         self.evaluations = 0
+        self.eta_slope = 0.0  # of the last call, by log eta
 
     def __call__(self, log_theta: Floats) -> Evaluation:
         """The negative log-likelihood and its gradient, for a minimiser."""
@@ -66,6 +68,7 @@ class Likelihood:
         W = invert_lower(factors.L)  # (n, n) L^-1, in the place of L
         W = lapack.dlauum(W, lower=1, overwrite_c=1)[0]  # (n, n) R^-1 = L^-T L^-1
         W = blas.dsyr(-1.0 / factors.sigma2, factors.a, lower=1, a=W, overwrite_a=1)
+        self.eta_slope = 0.5 * self.eta * float(np.trace(W))
         S = self.X * np.sqrt(theta)  # (n, d)
         return -factors.log_likelihood, -gradient(S, self.K, W)
 
@@ -75,7 +78,7 @@ class Likelihood:
         """
         S = self.X * np.sqrt(theta)  # (n, d)
         correlate_lower(S, self.K)
-        L, eps = cholesky(self.K, self.R)
+        L, eps = cholesky(self.K, self.R, self.eta)
         return solve(L, eps, self.y)
 
 
@@ -104,15 +107,16 @@ def correlate(S: Floats, T: Floats) -> Floats:
     return k
 
 
-def cholesky(K: Floats, R: Floats) -> tuple[Floats, float]:
-    """L of K + eps I, in the place of R, and eps: 1e-8, times 10 until L exists.
+def cholesky(K: Floats, R: Floats, eta: float = 0.0) -> tuple[Floats, float]:
+    """L of K + (eta + eps) I, in the place of R, and eps: 1e-8, times 10 until L
+    exists.
 
     The same K has the same eps.
     """
     eps = EPS
     while eps < 1.0:
         copy_lower(K, R)
-        np.fill_diagonal(R, 1.0 + eps)
+        np.fill_diagonal(R, 1.0 + eps + eta)
         L, info = lapack.dpotrf(R, lower=1, clean=0, overwrite_a=1)
         # OpenBLAS does not report NaN, which reaches the last corner
         finite = np.isfinite(L[-1, -1])

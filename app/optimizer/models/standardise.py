@@ -2,6 +2,8 @@
 standard deviation 1.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -33,6 +35,27 @@ def standardise(A: Floats) -> tuple[Floats, Floats, Floats]:
     scale = np.where(constant, 1.0, A.std(axis=0))
     standardised = np.where(constant, 0.0, (A - mean) / scale)
     return np.asfortranarray(standardised), mean, scale
+
+
+def standardise_in_groups(
+    A: Floats, groups: Sequence[int] | None
+) -> tuple[Floats, Floats, Floats]:
+    """As `standardise`; columns of a group are divided by the same number, the root of
+    their mean variance, so that all choices of a category are equally far apart.
+    """
+    standardised, mean, scale = standardise(A)
+    if groups is None:
+        return standardised, mean, scale
+    numbers = np.asarray(groups)
+    variances = A.var(axis=0)
+    for number in np.unique(numbers):
+        columns = np.flatnonzero(numbers == number)
+        if len(columns) > 1:
+            deviation = np.sqrt(variances[columns].mean())
+            scale[columns] = deviation if deviation > 0.0 else 1.0
+            centred = A[:, columns] - mean[columns]
+            standardised[:, columns] = centred / scale[columns]
+    return standardised, mean, scale
 
 
 def is_constant(A: Floats) -> Bools:

@@ -21,6 +21,9 @@ from app.optimizer.arrays import Floats, Ints
 from app.optimizer.snapshot import Data, Snapshot
 
 KeepExtra = Literal["last", "all"]
+# Infeasible samples are learnt by a model of their own, or enter the model of their
+# output as its worst value
+InfeasibleRule = Literal["learnt", "worst"]
 MOST_EXTRA = 200  # cheap-only samples per objective with keep_extra = all: the newest
 LLOYD_ITERATIONS = 10
 
@@ -34,6 +37,7 @@ class Archive:
     size: int
     keep_extra: KeepExtra
     cheap: tuple[int, ...]
+    infeasible: InfeasibleRule = "learnt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +51,15 @@ class TrainingSet:
     truth: bool = False
 
 
-def choose_full(F: Floats, size: int, rng: Generator) -> Ints:
+def choose_full(
+    F: Floats, size: int, rng: Generator, violation: Floats | None = None
+) -> Ints:
     """Rows of D^t: all if they are at most L, else the best for half of L, and others
-    at random; ascending.
+    at random; ascending. `violation` (n,): those without any come first.
     """
     if len(F) <= size:
         return np.arange(len(F))
-    order = by_quality(F)
+    order = by_quality(F) if violation is None else by_feasibility(F, violation)
     half = size // 2
     best, others = order[:half], np.sort(order[half:])
     drawn = rng.choice(others, size - half, replace=False)
@@ -70,6 +76,14 @@ def by_quality(F: Floats) -> Ints:
         members = rank == front
         distance[members] = crowding_distance(F[members])
     return np.lexsort((-distance, rank))
+
+
+def by_feasibility(F: Floats, violation: Floats) -> Ints:
+    """Rows that keep all limits by their quality, then the others by their violation."""
+    feasible = np.flatnonzero(violation == 0.0)
+    others = np.flatnonzero(violation > 0.0)
+    best = feasible[by_quality(F[feasible])] if len(feasible) else feasible
+    return np.append(best, others[np.argsort(violation[others], kind="stable")])
 
 
 def crowding_distance(F: Floats) -> Floats:
@@ -95,7 +109,7 @@ def two_members(archive: Archive, i: int, rng: Generator) -> TrainingSet:
     # their own objectives.
     snapshot = archive.snapshot
     full = Data(snapshot.X[archive.chosen], snapshot.F[archive.chosen, i])
-    partial = _at_most(_join([snapshot.partial[i]]), archive.size, rng)
+    partial = _at_most(_join([snapshot.incomplete(i)]), archive.size, rng)
     extra = _kept_extra(archive, i)
     infeasible = _infeasible(archive, i, rng)
     return TrainingSet(_join([full, partial, extra, infeasible]), snapshot.frozen[i])
@@ -125,9 +139,20 @@ def true_cheap(archive: Archive, i: int, rng: Generator) -> TrainingSet:
 
 
 def cluster_medoids(X: Floats, k: int, rng: Generator) -> Ints:
-    """Rows nearest to the centres that Lloyd's algorithm finds from k random rows;
-    ascending, at most k.
-    """
+    """Rows nearest to the centres of k clusters; ascending, at most k."""
+    centres = cluster_centres(X, k, rng)
+    medoids = cdist(X, centres, "sqeuclidean").argmin(axis=0)  # (k,)
+    return np.unique(medoids)
+
+
+def cluster_labels(X: Floats, k: int, rng: Generator) -> Ints:
+    """The cluster of each row, (n,); some of the k can be empty."""
+    centres = cluster_centres(X, k, rng)
+    return np.asarray(cdist(X, centres, "sqeuclidean").argmin(axis=1))
+
+
+def cluster_centres(X: Floats, k: int, rng: Generator) -> Floats:
+    """The centres that Lloyd's algorithm finds from k random rows, (k, d)."""
     # Not scipy's kmeans2: in 8 of 300 trials it gave other rows (ties), so stored
     # studies would not replay, and it warns when a cluster becomes empty.
     # scikit-learn's KMeans moves the centre of an empty cluster.
@@ -138,8 +163,7 @@ def cluster_medoids(X: Floats, k: int, rng: Generator) -> Ints:
         sums = [np.bincount(nearest, weights=x, minlength=k) for x in X.T]
         means = np.stack(sums, axis=1) / np.maximum(counts, 1)  # (k, d)
         centres = np.where(counts > 0, means, centres)
-    medoids = cdist(X, centres, "sqeuclidean").argmin(axis=0)  # (k,)
-    return np.unique(medoids)
+    return np.asarray(centres)
 
 
 def _kept_extra(archive: Archive, i: int) -> Data:
@@ -154,10 +178,12 @@ def _kept_extra(archive: Archive, i: int) -> Data:
 
 
 def _infeasible(archive: Archive, i: int, rng: Generator) -> Data:
-    """Infeasible points of the objective, with the worst value seen: the search leaves
-    their region.
+    """With the rule `worst`: infeasible points of the output, with the worst value
+    seen, so that the search leaves their region; else nothing.
     """
     # Differs from [SBP-BO]: there every evaluation succeeds.
+    if archive.infeasible == "learnt":
+        return Data(archive.snapshot.X[:0], np.empty(0))
     values = np.concatenate([data.y for data in _all_told(archive.snapshot, i)])
     if len(values) == 0:
         return Data(archive.snapshot.X[:0], values)
@@ -171,8 +197,14 @@ def _everything(archive: Archive, i: int, rng: Generator) -> Data:
     return _join([*told, _infeasible(archive, i, rng)])
 
 
+def values_of(snapshot: Snapshot, i: int) -> Data:
+    """Every value of one objective, each point once."""
+    return _join(_all_told(snapshot, i))
+
+
 def _all_told(snapshot: Snapshot, i: int) -> list[Data]:
-    told = [Data(snapshot.X, snapshot.F[:, i]), snapshot.partial[i], snapshot.extra[i]]
+    full = Data(snapshot.X, snapshot.F[:, i])
+    told = [full, snapshot.incomplete(i), snapshot.extra[i]]
     frozen = snapshot.frozen[i]
     return told if frozen is None else [*told, frozen]
 

@@ -28,7 +28,6 @@ class CoModelReport:
     """The model of an expensive objective on x and the cheap values."""
 
     used: bool
-    theta: tuple[float, ...]
     # Sums of absolute errors over the record; None: the record is too short
     plain_error: float | None
     co_error: float | None

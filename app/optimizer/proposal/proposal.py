@@ -6,9 +6,10 @@ from typing import Literal
 import numpy as np
 
 from app.optimizer.arrays import Floats, Ints
-from app.optimizer.models.fit_models import Models
 from app.optimizer.models.model_report import ModelReport
+from app.optimizer.models.step_models import Models
 from app.optimizer.proposal.full_sample_report import CoModelReport, FullSampleReport
+from app.optimizer.snapshot import WarmStart
 
 # Where a proposed point came from, in the order in which the sources are used.
 Source = Literal["selected", "population", "offspring", "latin"]
@@ -61,10 +62,7 @@ class Proposal:
     @property
     def theta(self) -> tuple[Floats | None, ...]:
         """(d,) per objective: hyperparameters from which the next step's fits start."""
-        return tuple(
-            None if report is None else np.array(report.theta)
-            for report in self.diagnostics.models
-        )
+        return tuple(_theta(report) for report in self.diagnostics.models)
 
     @property
     def frozen_theta(self) -> tuple[Floats | None, ...]:
@@ -72,14 +70,18 @@ class Proposal:
         return tuple(_frozen_theta(report) for report in self.diagnostics.models)
 
     @property
-    def co_theta(self) -> tuple[Floats | None, ...]:
-        """(d + p,) per objective: hyperparameters of the models on x and the cheap
-        values.
-        """
+    def warm_starts(self) -> tuple[WarmStart | None, ...]:
+        """Plain JSON per objective: what the next step's fits start from."""
+        reports = self.diagnostics.models
         return tuple(
-            None if report is None else np.array(report.theta)
-            for report in self.diagnostics.co_models
+            None if report is None else report.warm_start for report in reports
         )
+
+
+def _theta(report: ModelReport | None) -> Floats | None:
+    if report is None or report.theta is None:
+        return None
+    return np.array(report.theta)
 
 
 def _frozen_theta(report: ModelReport | None) -> Floats | None:

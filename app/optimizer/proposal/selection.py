@@ -8,27 +8,24 @@ they are too few.
 | FE, FE_max | `settled`, `budget` | the weight of the angle is (FE / FE_max)^2                       |
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
 
 from app.optimizer.arrays import Floats, Ints
-from app.optimizer.models.fit_models import Models
-from app.optimizer.problem import Problem, Variables
+from app.optimizer.models.step_models import Models
+from app.optimizer.problem import Problem
 from app.optimizer.proposal.acquisition import adaptive, to_unit_range, variance_weight
+from app.optimizer.proposal.full_sample_report import FullSampleReport
 from app.optimizer.proposal.proposal import Diagnostics, Proposal, Source
-from app.optimizer.search.design import filling
+from app.optimizer.proposal.sources import Preference, point_sources
 from app.optimizer.search.novelty import is_new, take_new
-from app.optimizer.search.operators import breed
 from app.optimizer.search.reference_vectors import reference_vectors
 from app.optimizer.search.rvea import select as select_by_angle
 from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.strategy import Strategy
 
-ROUNDS = 3  # broods of offspring tried before the rest is filled with Latin hypercubes
-BROOD = 50  # offspring of one round, at least
 # max-norm between the points of a batch when there is one objective: else all are next
 # to each other
 APART = 0.01
@@ -50,20 +47,33 @@ def select(
     population: Floats,
     rng: Generator,
 ) -> Proposal:
-    mu, v = models.means_and_variances(population)  # (N, m), (N, m)
+    preference = Preference(models.feasibility)
+    likely = np.flatnonzero(preference.is_likely(population))  # (l,)
+    competing = likely if len(likely) > 0 else np.arange(len(population))
+    mu, v = models.means_and_variances(population[competing])  # (l, m), (l, m)
     alpha = variance_weight(snapshot.settled, snapshot.budget)
-    # (N, m)
+    # (l, m)
     penalty = strategy.penalty(
-        to_unit_range(mu), np.array(problem.ratios), snapshot.step
+        to_unit_range(mu), np.array(problem.ratios[: problem.m]), snapshot.step
     )
-    if problem.m == 1:
-        selected = best_distinct(population, mu[:, 0])
+    if len(likely) == 0:
+        selected = preference.most_probable_first(population)
+    elif problem.m == 1:
+        selected = competing[best_distinct(population[competing], mu[:, 0])]
     else:
         score = adaptive(mu, v, alpha, strategy.scaling) * penalty  # [SBP-BO] Eq. (5)
         V = reference_vectors(problem.m, strategy.lattice)  # (K, m)
         theta = min(snapshot.settled / snapshot.budget, 1.0) ** 2
-        selected = rng.permutation(select_by_angle(score, V, theta))
-    full, cheap = _draw(problem, snapshot, population, selected, rng)
+        selected = rng.permutation(competing[select_by_angle(score, V, theta)])
+    full, cheap = _draw(
+        problem,
+        snapshot,
+        population,
+        selected,
+        preference,
+        rng,
+        in_order=problem.m == 1 or len(likely) == 0,
+    )
     diagnostics = Diagnostics(
         models=models.reports,
         alpha=alpha,
@@ -71,6 +81,7 @@ def select(
         population=len(population),
         full_sources=full.sources,
         cheap_sources=tuple(drawn.sources for drawn in cheap),
+        full_samples=_full_reports(models, full.points),
     )
     cheap_points = tuple(drawn.points for drawn in cheap)
     shortfall = _shortfall(problem, snapshot, full.points, cheap_points)
@@ -110,37 +121,55 @@ def known_points(snapshot: Snapshot, i: int) -> Floats:
 
 
 def _draw(
-    problem: Problem, snapshot: Snapshot, X: Floats, selected: Ints, rng: Generator
+    problem: Problem,
+    snapshot: Snapshot,
+    X: Floats,
+    selected: Ints,
+    preference: Preference,
+    rng: Generator,
+    *,
+    in_order: bool,
 ) -> tuple[Drawn, list[Drawn]]:
-    """Points for all objectives, then, independently, further ones for each objective."""
-    known = [known_points(snapshot, i) for i in range(problem.m)]
-    candidates = _candidates(problem.variables, X, selected, snapshot.batch, rng)
+    """Points for all outputs, then, independently, further ones for each output.
+
+    `in_order`: the selected are sorted, best first; else all are as good.
+    """
+    outputs = range(len(problem.outputs))
+    known = [known_points(snapshot, i) for i in outputs]
+    candidates = point_sources(
+        problem.variables, X, selected, snapshot.batch, preference, rng
+    )
     full = Drawn(*take_new(candidates, snapshot.batch, np.vstack(known)))
     cheap = []
-    for j in range(problem.m):
+    for j in outputs:
         count = extra_count(problem, snapshot.batch, j)
-        order = selected if problem.m == 1 else rng.permutation(selected)
-        candidates = _candidates(problem.variables, X, order, count, rng)
+        order = selected if in_order else rng.permutation(selected)
+        candidates = point_sources(problem.variables, X, order, count, preference, rng)
         taken = np.vstack([known[j], full.points])
         cheap.append(Drawn(*take_new(candidates, count, taken)))
     return full, cheap
 
 
-def _candidates(
-    variables: Variables, X: Floats, selected: Ints, count: int, rng: Generator
-) -> Iterator[tuple[Source, Floats]]:
-    """Best source first; each is computed only if those before it were not enough."""
-    # Differs from [SBP-BO]: it draws from the selected points, which are often fewer
-    # than u r_j.
-    yield "selected", X[selected]
-    others = np.setdiff1d(np.arange(len(X)), selected)
-    yield "population", X[rng.permutation(others)]
-    size = max(count, BROOD)
-    for _ in range(ROUNDS):
-        mothers, fathers = rng.integers(len(X), size=(2, size))
-        yield "offspring", breed(variables, X[mothers], X[fathers], rng)
-    for points in filling(variables, size, rng):
-        yield "latin", points
+def _full_reports(models: Models, X: Floats) -> tuple[FullSampleReport, ...]:
+    """What the models predict of the full samples."""
+    if len(X) == 0:
+        return ()
+    mean, variance = models.means_and_variances(X)  # (k, m), (k, m)
+    deviation = np.sqrt(variance)
+    no_co_models = (None,) * mean.shape[1]
+    reports = []
+    for k in range(len(X)):
+        predicted = tuple(mean[k].tolist())
+        report = FullSampleReport(
+            pool_row=None,
+            gain=None,
+            mean=predicted,
+            deviation=tuple(deviation[k].tolist()),
+            plain=predicted,
+            co=no_co_models,
+        )
+        reports.append(report)
+    return tuple(reports)
 
 
 def _column_ranges(values: Floats) -> tuple[tuple[float, float], ...]:
@@ -159,7 +188,7 @@ def _shortfall(
         count = extra_count(problem, snapshot.batch, j)
         if len(points) < count:
             missing.append(
-                f"{count - len(points)} of {count} samples for objective {problem.objectives[j].name!r}"
+                f"{count - len(points)} of {count} samples for objective {problem.outputs[j].name!r}"
             )
     if not missing:
         return None

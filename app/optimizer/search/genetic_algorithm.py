@@ -49,15 +49,26 @@ def minimise(
     X: Floats,
     generations: int,
     rng: Generator,
+    violation: Callable[[Floats], Floats] | None = None,
 ) -> tuple[Floats, Floats]:
-    """The mu best points found from X and their predicted values (N, 1), best first."""
-    F = predict(X)  # (N, 1)
+    """The mu best points found from X and their predicted values (N, 1), best first;
+    those of smaller violation, (n,), before all others.
+    """
+
+    def keys_of(X: Floats) -> Floats:
+        """(N, 2): violation, then value"""
+        F = predict(X)
+        c = np.zeros(len(X)) if violation is None else violation(X)
+        return np.column_stack([c, F[:, 0]])
+
+    keys = keys_of(X)
     for _ in range(generations):
-        X, F = _best(X, F)
+        X, keys = _best(X, keys)
         children = children_of(variables, X, LAMBDA, rng)
         X = np.vstack([X, children])
-        F = np.vstack([F, predict(children)])
-    return _best(X, F)
+        keys = np.vstack([keys, keys_of(children)])
+    X, keys = _best(X, keys)
+    return X, keys[:, 1:]
 
 
 def children_of(
@@ -82,9 +93,9 @@ def _candidates(
     yield from filling(variables, size, rng)
 
 
-def _best(X: Floats, F: Floats) -> tuple[Floats, Floats]:
+def _best(X: Floats, keys: Floats) -> tuple[Floats, Floats]:
     """The mu best, without copies: those of the best would soon fill the population."""
     _, distinct = np.unique(X, axis=0, return_index=True)
-    order = np.argsort(F[distinct, 0], kind="stable")
+    order = np.lexsort((keys[distinct, 1], keys[distinct, 0]))
     best = distinct[order][:MU]
-    return X[best], F[best]
+    return X[best], keys[best]

@@ -20,6 +20,8 @@ from app.optimizer.arrays import Floats, Ints
 from app.optimizer.problem import Variables
 from app.optimizer.search.operators import breed
 
+Violation = Callable[[Floats], Floats]  # (n, D) -> (n,), 0 where all limits are kept
+
 ADAPT_EVERY = 0.1  # of the generations
 SMALLEST_ANGLE = 1e-6
 # of the largest: an objective without a range of its own must not remove a dimension
@@ -34,20 +36,25 @@ def evolve(
     adapted: Floats,
     w_max: int,
     rng: Generator,
+    violation: Violation | None = None,
 ) -> tuple[Floats, Floats]:
     """The population after w_max generations from X, and its predicted objectives.
 
-    Only offspring are predicted.
+    Only offspring are predicted. `violation`: the total predicted violation of limits.
     """
     F = predict(X)  # (N, m)
+    c = None if violation is None else violation(X)  # (N,)
     V = V0
     every = math.ceil(ADAPT_EVERY * w_max)
     for w in range(1, w_max + 1):
         children = offspring(variables, X, rng)
         X = np.vstack([X, children])
         F = np.vstack([F, predict(children)])
-        survivors = select(F, V, (w / w_max) ** 2)
+        if c is not None and violation is not None:
+            c = np.append(c, violation(children))
+        survivors = select(F, V, (w / w_max) ** 2, c)
         X, F = X[survivors], F[survivors]
+        c = None if c is None else c[survivors]
         if w % every == 0:
             V = adapted
     return X, F
@@ -63,9 +70,24 @@ def offspring(variables: Variables, X: Floats, rng: Generator) -> Floats:
     return breed(variables, mothers, fathers, rng)[: len(X)]
 
 
-def select(F: Floats, V: Floats, theta: float) -> Ints:
+def select(F: Floats, V: Floats, theta: float, violation: Floats | None = None) -> Ints:
     """For each vector that has any row, the one of smallest angle-penalised distance,
     in the order of the vectors.
+
+    `violation` (N,): a row without any is before all others, and these compete by it.
+    """
+    nearest, distance = associate(F, V, theta)
+    order = np.lexsort((distance, nearest))
+    if violation is not None:
+        # [RVEA] IV-A: 0 of feasible rows, so that these compete by distance
+        order = np.lexsort((distance, violation, nearest))
+    _, first = np.unique(nearest[order], return_index=True)
+    return order[first]
+
+
+def associate(F: Floats, V: Floats, theta: float) -> tuple[Ints, Floats]:
+    """The vector of smallest angle to each row, and its angle-penalised distance; both
+    (N,).
     """
     F = F - F.min(axis=0)
     m = F.shape[1]
@@ -77,9 +99,7 @@ def select(F: Floats, V: Floats, theta: float) -> Ints:
     angle = np.arccos(np.clip(largest_cosine, -1.0, 1.0))  # (N,)
     gamma = separation(V)[nearest]  # (N,)
     distance = (1.0 + m * theta * angle / gamma) * length  # [RVEA]: APD
-    order = np.lexsort((distance, nearest))
-    _, first = np.unique(nearest[order], return_index=True)
-    return order[first]
+    return nearest, distance
 
 
 def separation(V: Floats) -> Floats:

@@ -56,18 +56,21 @@ def fit(
     eta: float | None = None,
     cold_evaluations: int = COLD_EVALUATIONS,
     warm_evaluations: int = WARM_EVALUATIONS,
+    tune: bool = True,
 ) -> Posterior:
     """The model of the values y at rows X of the unit cube.
 
     `start`: the same structure's hyperparameters of an earlier step; the fit goes on
     from there. `groups` (d,): the number of each coordinate's group; coordinates of a
-    group share their hyperparameters. `eta`: fixes the nugget.
+    group share their hyperparameters. `eta`: fixes the nugget. `tune=False`: the start
+    is used as it is.
     """
     groups = own_groups(X.shape[1]) if groups is None else groups
     prior = make_prior(structure, number_of_groups(groups), eta)
     p = prior.start if start is None else _clip(start, structure, prior)
     t, _, _ = standardise(y)
-    if not t.any():  # no variation, no evidence
+    # No variation, no evidence
+    if not t.any() or (start is not None and not tune):
         return condition(
             Hyperparameters(structure, tuple(p.tolist())), prior, X, y, groups
         )

@@ -117,7 +117,9 @@ def make_prior(structure: Structure, groups: int, eta: float | None = None) -> P
     kinds = [LENGTH[structure], WEIGHT[structure]]
     if structure.warped:
         kinds += [WARP, WARP]
-    parts = [part for part in kinds for _ in range(groups)]
+    parts = []
+    for kind in kinds:
+        parts += [kind] * groups
     if eta is None:
         parts.append(ETA)
     else:

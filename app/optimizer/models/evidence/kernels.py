@@ -36,13 +36,13 @@ def scaled_coordinates(structure: Structure, at: Coordinates, X: Floats) -> Floa
 
 
 def write_decay(
-    z: Floats, rows: Ints, columns: Ints, spare: Floats, decay: Floats
+    z: Floats, rows: Ints, counts: Ints, spare: Floats, decay: Floats
 ) -> Floats:
-    """exp(-|z_i - z_j|) of every pair of coordinates."""
+    """exp(-|z_i - z_j|) of every pair of coordinates; j is repeated counts[j] times."""
     np.take(np.exp(-z), rows, out=decay, mode="clip")
-    np.take(np.exp(z), columns, out=spare, mode="clip")
-    decay *= spare
-    np.reciprocal(decay, out=spare)
+    # A third of the time of taking by columns
+    decay *= np.repeat(np.exp(z), counts)
+    np.divide(1.0, decay, out=spare)
     return np.minimum(decay, spare, out=decay)
 
 
@@ -97,7 +97,7 @@ def _multiply_factors(
         else:
             np.abs(r, out=r)
             np.multiply(np.exp(-new[k])[:, None], np.exp(Z[k])[None, :], out=decay)
-            np.minimum(decay, np.reciprocal(decay, out=factor), out=decay)
+            np.minimum(decay, np.divide(1.0, decay, out=factor), out=decay)
             write_matern(r, decay, factor, None)
         factor *= share[k]
         factor += 1.0 - share[k]

@@ -4,7 +4,7 @@ lower triangles.
 Notation (q = n (n - 1) / 2 pairs i > j, column by column):
     rows, columns (q,)       i and j of each pair
     factors (d, q)           1 / b + e of the last evaluation: K is their product times that of the shares
-    slopes (d, q)            of the last evaluation; what a slope is, each structure defines for itself
+    slopes (d, q)            of the last evaluation, of A and C
     share (d,)               b / (1 + b)
     M (q,)                   W * K with W = dNLL / dK
     T (q,)                   M / factor of one coordinate, then T * slope
@@ -46,10 +46,11 @@ class Pairs(ABC):
         self.structure = structure
         self.X = X
         self.columns, self.rows = np.triu_indices(n, 1)
+        self.counts = np.arange(n)[::-1]  # pairs of each column
         q = len(self.rows)
         self.K = np.empty(q)
         self.factors = np.empty((d, q))
-        self.slopes = np.empty((d, q))
+        self.ones = np.ones(q)  # a product with it is faster than a sum
         self.T = np.empty(q)
         self.spare = np.empty(q)
 
@@ -78,11 +79,10 @@ class Pairs(ABC):
         sums = np.empty(len(share))  # of T
         for k in range(len(share)):
             np.divide(M, self.factors[k], out=self.T)
-            sums[k] = self.T.sum()
-            self.T *= self.slopes[k]
+            sums[k] = self.T @ self.ones
             self._reduce(k)
-        weights = (1.0 - share) * (M.sum() - sums / share)
-        lengths, *warps = self._chain()
+        weights = (1.0 - share) * (M @ self.ones - sums / share)
+        lengths, *warps = self._chain(M)
         return (lengths, weights, *warps)
 
     @abstractmethod
@@ -91,30 +91,32 @@ class Pairs(ABC):
 
     @abstractmethod
     def _reduce(self, k: int) -> None:
-        """Keep the sums of T * slope that `_chain` needs."""
+        """Keep the sums over T that `_chain` needs; T can be overwritten."""
 
     @abstractmethod
-    def _chain(self) -> Gradient:
+    def _chain(self, M: Floats) -> Gradient:
         """The derivatives by all but b."""
 
 
 class GaussianPairs(Pairs):
-    """slope = e; de / d ln l = e r^2."""
+    """de / d ln l = e r^2, and e / factor = 1 - (1 / b) / factor: no slope is kept."""
 
     def __init__(self, structure: Structure, X: Floats) -> None:
         super().__init__(structure, X)
         self.squares = distances(X) ** 2  # (d, q)
-        self.sums = np.empty(X.shape[1])  # of T * slope * squares
+        self.sums = np.empty(X.shape[1])  # of T * squares
 
     def _write(self, k: int, rest: float) -> None:
-        write_gaussian(self.squares[k], 0.5 * self.scales[k] ** 2, self.slopes[k])
-        np.add(self.slopes[k], rest, out=self.factors[k])
+        e = self.factors[k]
+        write_gaussian(self.squares[k], 0.5 * self.scales[k] ** 2, e)
+        e += rest
 
     def _reduce(self, k: int) -> None:
         self.sums[k] = self.T @ self.squares[k]
 
-    def _chain(self) -> Gradient:
-        return (self.scales**2 * self.sums,)
+    def _chain(self, M: Floats) -> Gradient:
+        sums = self.squares @ M - self.sums / self.at.weights
+        return (self.scales**2 * sums,)
 
 
 class MaternPairs(Pairs):
@@ -123,20 +125,22 @@ class MaternPairs(Pairs):
     def __init__(self, structure: Structure, X: Floats) -> None:
         super().__init__(structure, X)
         self.distances = distances(X)  # (d, q)
+        self.slopes = np.empty(self.factors.shape)
         self.sums = np.empty(X.shape[1])  # of T * slope * distance
 
     def _write(self, k: int, rest: float) -> None:
         r = np.multiply(self.distances[k], self.scales[k], out=self.T)
         decay = write_decay(
-            self.Z[k], self.rows, self.columns, self.factors[k], self.spare
+            self.Z[k], self.rows, self.counts, self.factors[k], self.spare
         )
         write_matern(r, decay, self.factors[k], self.slopes[k])
         self.factors[k] += rest
 
     def _reduce(self, k: int) -> None:
+        self.T *= self.slopes[k]
         self.sums[k] = self.T @ self.distances[k]
 
-    def _chain(self) -> Gradient:
+    def _chain(self, _M: Floats) -> Gradient:
         return (self.scales * self.sums / 3.0,)
 
 
@@ -150,29 +154,33 @@ class WarpedPairs(Pairs):
     def __init__(self, structure: Structure, X: Floats) -> None:
         super().__init__(structure, X)
         n, d = X.shape
+        self.slopes = np.empty(self.factors.shape)
         self.margins = np.zeros((d, n))
         # Where each column begins
         self.starts = np.flatnonzero(np.diff(self.columns, prepend=-1))
-        self.difference = np.empty(len(self.rows))
+        # (d, q): a warp changes no order
+        self.signs = np.empty(self.factors.shape)
+        for k in range(d):
+            np.sign(X[self.rows, k] - X[self.columns, k], out=self.signs[k])
 
     def _write(self, k: int, rest: float) -> None:
         np.take(self.Z[k], self.rows, out=self.T, mode="clip")
-        np.take(self.Z[k], self.columns, out=self.difference, mode="clip")
-        np.subtract(self.T, self.difference, out=self.difference)
-        r = np.abs(self.difference, out=self.T)
+        self.T -= np.repeat(self.Z[k], self.counts)
+        r = np.abs(self.T, out=self.T)
         decay = write_decay(
-            self.Z[k], self.rows, self.columns, self.factors[k], self.spare
+            self.Z[k], self.rows, self.counts, self.factors[k], self.spare
         )
         write_matern(r, decay, self.factors[k], self.slopes[k])
         self.factors[k] += rest
-        np.copysign(self.slopes[k], self.difference, out=self.slopes[k])
+        self.slopes[k] *= self.signs[k]
 
     def _reduce(self, k: int) -> None:
+        self.T *= self.slopes[k]
         if len(self.rows) > 0:
             self.margins[k] = np.bincount(self.rows, self.T)
             self.margins[k, :-1] -= np.add.reduceat(self.T, self.starts)
 
-    def _chain(self) -> Gradient:
+    def _chain(self, _M: Floats) -> Gradient:
         by_z = self.margins / -3.0  # (d, n)
         by_u = by_z * self.scales[:, None]
         # (n, d) each

@@ -29,6 +29,8 @@ from app.optimizer.models.evidence.penalised_likelihood import PenalisedLikeliho
 from app.optimizer.models.likelihood import invert_lower
 from app.optimizer.models.standardise import is_constant
 
+LN_2PI = float(np.log(2.0 * np.pi))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
@@ -46,6 +48,7 @@ class Posterior:
     beta: float
     sigma2: float
     constant: bool  # whether all values are the same up to rounding
+    log_likelihood: float  # of standardised values, without the prior
     evaluations: int = 0  # of the likelihood, by the fit
 
     def mean(self, X: Floats) -> Floats:
@@ -146,6 +149,7 @@ def condition(
         beta=y_mean + y_scale * factors.beta,
         sigma2=y_scale**2 * factors.sigma2,
         constant=not t.any(),
+        log_likelihood=-factors.value - 0.5 * len(y) * (LN_2PI + 1.0),
     )
 
 

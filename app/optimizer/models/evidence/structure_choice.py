@@ -2,8 +2,8 @@
 best, each left out in turn.
 
 At the first step every structure is fitted without the stream's data, then the best one
-with them. At a later step the chosen one is fitted again from its last hyperparameters;
-at every fourth, one challenger beside it.
+with them. At every second later step the chosen one is fitted again from its last
+hyperparameters; at every fourth, one challenger beside it.
 """
 
 from collections.abc import Mapping
@@ -25,6 +25,7 @@ from app.optimizer.models.evidence.training_rows import (
 WARPED_PENALTY = 0.5  # in mean log density
 MARGIN = 0.02  # by which a challenger must be better
 CHALLENGE_EVERY = 4  # steps
+TUNE_EVERY = 2  # steps; at others the last hyperparameters are used for all data
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class Candidate:
     stream: bool
     posterior: Posterior
     score: float
+    full: int  # its first rows that are full samples
 
 
 def choose_model(
@@ -146,7 +148,12 @@ class Fitting:
 
     def later_choice(self, before: Choice, turn: int) -> tuple[Candidate, Choice]:
         stream = before.stream and self.streamed
-        best = self.candidate(before.structure, stream, before.start(before.structure))
+        best = self.candidate(
+            before.structure,
+            stream,
+            before.start(before.structure),
+            tune=turn % TUNE_EVERY == 0,
+        )
         fitted = [*before.fitted, best.posterior.hyperparameters]
         challenge = challenger(before, self.streamed, turn)
         if challenge is not None:
@@ -158,7 +165,12 @@ class Fitting:
         return best, Choice(best.structure, best.stream, _by_structure(fitted))
 
     def candidate(
-        self, structure: Structure, stream: bool, start: Hyperparameters | None
+        self,
+        structure: Structure,
+        stream: bool,
+        start: Hyperparameters | None,
+        *,
+        tune: bool = True,
     ) -> Candidate:
         rows = with_stream(self.told) if stream else without_stream(self.told)
         posterior = fit(
@@ -169,8 +181,11 @@ class Fitting:
             start=start,
             groups=self.options.groups,
             eta=self.options.eta,
+            tune=tune,
         )
-        return Candidate(structure, stream, posterior, score(posterior, rows.full))
+        return Candidate(
+            structure, stream, posterior, score(posterior, rows.full), rows.full
+        )
 
 
 def _by_structure(fitted: list[Hyperparameters]) -> tuple[Hyperparameters, ...]:

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from app.optimizer.arrays import Floats, Ints
 from app.optimizer.snapshot import Data
 
-MOST_ROWS = 500
+MOST_ROWS = 400
 MOST_STREAM = 300
 
 
@@ -88,11 +88,21 @@ def merge(data: Data) -> Data:
 
 
 def merge_newest(data: Data, steps: Ints) -> Data:
-    """The same, the newest points first; by x within a step."""
-    order = np.lexsort((*data.X.T[::-1], -steps))
+    """The same, the newest points first; within a step as if at random, so that a limit
+    leaves out no region.
+    """
+    order = np.lexsort((*data.X.T[::-1], shuffled(data.X), -steps))
     _, first = np.unique(data.X[order], axis=0, return_index=True)
     order = order[np.sort(first)]
     return Data(data.X[order], data.y[order])
+
+
+def shuffled(X: Floats) -> Floats:
+    """A number in [0, 1) per point that depends on the point alone and looks random,
+    (n,).
+    """
+    multipliers = 1e4 * np.sqrt(np.arange(2.0, X.shape[1] + 2.0))
+    return np.asarray(np.modf(X @ multipliers)[0])
 
 
 def not_in(data: Data, other: Data) -> Data:

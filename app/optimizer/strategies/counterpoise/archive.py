@@ -28,9 +28,8 @@ from app.optimizer.strategies.counterpoise.models.objective_models import (
 from app.optimizer.strategies.counterpoise.scale import Scale, front_scale, nondominated
 from app.optimizer.strategies.counterpoise.settings import CounterpoiseSettings
 
-SMALLEST_START = (
-    20  # with fewer samples than this, the search also starts from a Latin hypercube
-)
+# With fewer samples than this, the search also starts from a Latin hypercube
+SMALLEST_START = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)

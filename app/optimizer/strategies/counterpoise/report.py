@@ -3,8 +3,7 @@
 import numpy as np
 
 from app.optimizer.arrays import Floats, Ints
-from app.optimizer.models.fit_models import Models
-from app.optimizer.models.kriging import Kriging
+from app.optimizer.models.step_models import Models
 from app.optimizer.models.surrogate import Surrogate
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.full_sample_report import FullSampleReport
@@ -12,12 +11,12 @@ from app.optimizer.proposal.proposal import Diagnostics, Proposal, Source
 from app.optimizer.samples import Samples, join, new_samples
 from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.counterpoise.archive import Archive, StepContext
-from app.optimizer.strategies.counterpoise.cheap_points import share
 from app.optimizer.strategies.counterpoise.models.objective_models import (
     ObjectiveModels,
     complete_samples,
 )
 from app.optimizer.strategies.counterpoise.promotion import FullChoice
+from app.optimizer.strategies.initial_phase import share
 
 
 def make_proposal(
@@ -67,10 +66,7 @@ def make_proposal(
 
 def _as_models(archive: Archive, snapshot: Snapshot) -> Models:
     """The plain models in the record that other strategies return."""
-    surrogates = [
-        Surrogate(model if isinstance(model, Kriging) else None)
-        for model in archive.models.plain
-    ]
+    surrogates = [Surrogate(model) for model in archive.models.plain]
     scale = archive.scale
     return Models(
         snapshot.X,

@@ -14,7 +14,8 @@ import numpy as np
 from app.optimizer.arrays import Floats
 from app.optimizer.problem import Variable
 from app.optimizer.search.operators import breed
-from app.optimizer.space import snap
+from app.optimizer.search.requirements import pull_back
+from app.optimizer.space import categories, snap
 from app.optimizer.strategies.counterpoise.directions import winners, worths
 from app.optimizer.strategies.counterpoise.settings import CounterpoiseSettings
 
@@ -69,9 +70,11 @@ def children(
     pairs = -(-count // 2)
     parents = rng.integers(len(X), size=(2, pairs))
     brood = breed(variables, X[parents[0]], X[parents[1]], rng)[:count]
-    brood = set_one_to_bound(brood, settings.one_to_bound, rng)
-    brood = move_near_to_bounds(brood, settings, rng)
-    return snap(variables, brood)
+    moved = set_one_to_bound(brood, settings.one_to_bound, rng)
+    moved = move_near_to_bounds(moved, settings, rng)
+    for block in categories(variables):  # choices have no bounds
+        moved[:, block] = brood[:, block]
+    return pull_back(variables, snap(variables, moved), brood)
 
 
 def set_one_to_bound(X: Floats, probability: float, rng: np.random.Generator) -> Floats:

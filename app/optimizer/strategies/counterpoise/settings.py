@@ -14,9 +14,8 @@ class CounterpoiseSettings:
 
     # Directions
     lattice: Lattice = "large"  # 105 / 126 / 275 directions at m = 3 / 5 / 10
-    ray_origin: float = (
-        1.1  # where rays start, on the scale on which the front spans [0, 1]
-    )
+    # Where rays start, on the scale on which the front spans [0, 1]
+    ray_origin: float = 1.1
     smallest_weight: float = 0.001  # of an objective in a ray's direction
     pbi_penalty: float = 5.0  # weight of the distance from the direction
     # also search where all objectives but one are small, so that ranges can grow
@@ -25,19 +24,15 @@ class CounterpoiseSettings:
     # Search on the predicted means
     generations: int = 40
     brood: int = 150  # most children of a generation
-    kept: int = (
-        2  # individuals kept per direction and worth; one in the last generation
-    )
-    smallest_population: int = (
-        100  # with few directions (m = 1) more are kept per direction
-    )
+    # Individuals kept per direction and worth; one in the last generation
+    kept: int = 2
+    # With few directions (m = 1) more are kept per direction
+    smallest_population: int = 100
     newest_pool: int = 200  # pool samples that the search starts from
-    one_to_bound: float = (
-        0.1  # probability that one variable of a child is set to a bound
-    )
-    near_to_bound: float = (
-        0.1  # probability that a child's variables near a bound are moved to it
-    )
+    # Probability that one variable of a child is set to a bound
+    one_to_bound: float = 0.1
+    # Probability that a child's variables near a bound are moved to it
+    near_to_bound: float = 0.1
     near: float = 0.1  # how near
     moved: float = 0.7  # probability of each of them
 
@@ -53,9 +48,8 @@ class CounterpoiseSettings:
     # Candidates of promotion
     # deviations by which a candidate's values are lowered before it may be dominated
     optimism: float = 2.0
-    candidates: int = (
-        150  # more are thinned to the winners of each direction and `random_candidates`
-    )
+    # More are thinned to the winners of each direction and `random_candidates`
+    candidates: int = 150
     random_candidates: int = 100
 
     # Extras
@@ -67,9 +61,8 @@ class CounterpoiseSettings:
     # Models
     model_rows: int = 400  # most values that a model is conditioned on
     tuned_rows: int = 200  # most values that hyperparameters are found from
-    record: int = (
-        15  # newest full samples that decide between the plain and the co-model
-    )
+    # Newest full samples that decide between the plain and the co-model
+    record: int = 15
     least_record: int = 6  # fewer do not decide: the plain model is used
     co_model: Literal["record", "never"] = "record"
 

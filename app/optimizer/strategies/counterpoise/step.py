@@ -8,11 +8,13 @@ extras.
 | u      | `snapshot.batch`    | full samples to propose                                           |
 """
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 
 from app.optimizer.arrays import Floats
 from app.optimizer.problem import Problem
-from app.optimizer.proposal.proposal import Proposal
+from app.optimizer.proposal.proposal import Proposal, Timings
 from app.optimizer.search.design import latin
 from app.optimizer.search.novelty import is_new
 from app.optimizer.snapshot import Snapshot
@@ -26,12 +28,20 @@ from app.optimizer.strategies.counterpoise.cheap_points import extra_counts
 from app.optimizer.strategies.counterpoise.directions import directions
 from app.optimizer.strategies.counterpoise.extras import extra_points
 from app.optimizer.strategies.counterpoise.gain import normal_draws
-from app.optimizer.strategies.counterpoise.models.model import Fit, fit_kriging
+from app.optimizer.strategies.counterpoise.models.evidence_family import EVIDENCE
+from app.optimizer.strategies.counterpoise.models.family import Family
 from app.optimizer.strategies.counterpoise.models.objective_models import fit_objectives
 from app.optimizer.strategies.counterpoise.promotion import choose_full_samples
 from app.optimizer.strategies.counterpoise.report import make_proposal
 from app.optimizer.strategies.counterpoise.search import evolve
-from app.optimizer.strategies.counterpoise.settings import CounterpoiseSettings
+from app.optimizer.strategies.counterpoise.settings import (
+    DEFAULTS,
+    CounterpoiseSettings,
+)
+from app.optimizer.strategies.initial_phase import COMMON_POINTS
+from app.optimizer.strategies.strategy import Resources, Strategy
+
+LENT_NOTHING = Resources()
 
 
 def propose_by_promotion(
@@ -39,19 +49,24 @@ def propose_by_promotion(
     snapshot: Snapshot,
     settings: CounterpoiseSettings,
     rng: np.random.Generator,
-    fit: Fit = fit_kriging,
+    family: Family = EVIDENCE,
+    resources: Resources = LENT_NOTHING,
 ) -> Proposal:
     """What to evaluate next: a pure function of its arguments and of the generator's
     state.
     """
+    clock = resources.clock
+    started = clock()
     snapshot, pool_order = in_canonical_order(snapshot)
-    models = fit_objectives(problem, snapshot, settings, rng, fit)
+    models = fit_objectives(problem, snapshot, settings, rng, family, resources.fit)
+    fitted = clock()
     archive = gather(problem, snapshot, models, settings, rng)
     W = directions(problem.m, settings)  # (K, m)
     draws = normal_draws(settings.samples, problem.m, rng)  # (S, m)
     context = StepContext(problem, settings, archive, W, draws)
 
     population = search(context, rng)  # (N, d)
+    searched = clock()
     found = archive.predict(population[is_new(population, archive.known)])
     full = choose_full_samples(context, found, snapshot.batch, rng)
     # (m,)
@@ -61,9 +76,11 @@ def propose_by_promotion(
     extras, sources = extra_points(
         context, found, full.candidates.X, int(counts.max()), rng
     )
-    return make_proposal(
+    proposal = make_proposal(
         context, snapshot, full, extras, sources, counts, pool_order, population
     )
+    timings = Timings(fitted - started, searched - fitted, clock() - searched)
+    return replace(proposal, timings=timings)
 
 
 def search(context: StepContext, rng: np.random.Generator) -> Floats:
@@ -78,3 +95,26 @@ def search(context: StepContext, rng: np.random.Generator) -> Floats:
     return evolve(
         variables, archive.scaled_means, X, F, context.W, context.settings, rng
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionStep:
+    """The step function of the strategy, with its settings."""
+
+    settings: CounterpoiseSettings = DEFAULTS
+    family: Family = EVIDENCE
+
+    def __call__(
+        self,
+        problem: Problem,
+        snapshot: Snapshot,
+        _strategy: Strategy,
+        rng: np.random.Generator,
+        resources: Resources,
+    ) -> Proposal:
+        return propose_by_promotion(
+            problem, snapshot, self.settings, rng, self.family, resources
+        )
+
+
+COUNTERPOISE = Strategy(step=PromotionStep(), initial=COMMON_POINTS)

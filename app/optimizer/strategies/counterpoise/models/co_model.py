@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.optimizer.arrays import Floats
+from app.optimizer.models.predictor import Predictor
 from app.optimizer.snapshot import Forecasts
-from app.optimizer.strategies.counterpoise.models.model import Model
 from app.optimizer.strategies.counterpoise.settings import CounterpoiseSettings
 
 
 @dataclass(frozen=True, slots=True)
 class CoModel:
-    model: Model  # of the inputs (x, C)
+    model: Predictor  # of the inputs (x, C)
 
     def mean(self, X: Floats, C: Floats) -> Floats:
         return self.model.mean(np.hstack([X, C]))

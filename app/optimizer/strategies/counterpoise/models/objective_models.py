@@ -8,13 +8,14 @@ sample.
 | deviation| (N, m)          | of the prediction; 0 where the value is known|
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from app.optimizer.arrays import Bools, Floats, Ints
-from app.optimizer.models.kriging import Kriging
-from app.optimizer.models.model_report import ModelReport, report_on
+from app.optimizer.models.fit_task import Map
+from app.optimizer.models.model_report import ModelReport
+from app.optimizer.models.predictor import Predictor
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.full_sample_report import CoModelReport
 from app.optimizer.samples import Samples
@@ -24,22 +25,20 @@ from app.optimizer.strategies.counterpoise.models.co_model import (
     earned,
     errors,
 )
-from app.optimizer.strategies.counterpoise.models.model import (
+from app.optimizer.strategies.counterpoise.models.evidence_family import EVIDENCE
+from app.optimizer.strategies.counterpoise.models.family import (
+    CoData,
     Constant,
-    Fit,
-    Model,
-    fit_kriging,
-)
-from app.optimizer.strategies.counterpoise.models.training import (
-    full_samples,
-    training_data,
+    Family,
+    Fitted,
+    FittedCoModel,
 )
 from app.optimizer.strategies.counterpoise.settings import CounterpoiseSettings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectiveModels:
-    plain: tuple[Model, ...]  # one per objective
+    plain: tuple[Predictor, ...]  # one per objective
     co: tuple[CoModel | None, ...]
     co_used: tuple[bool, ...]
     cheap: Ints  # (p,)
@@ -103,64 +102,65 @@ def fit_objectives(
     snapshot: Snapshot,
     settings: CounterpoiseSettings,
     rng: np.random.Generator,
-    fit: Fit = fit_kriging,
+    family: Family = EVIDENCE,
+    fit: Map = map,
 ) -> ObjectiveModels:
     """One model per objective, and a co-model of each expensive one."""
-    rows = full_samples(snapshot, settings.model_rows, rng)
-    cheap = np.array(problem.cheap, dtype=np.int64)
-    plain: list[Model] = []
-    reports: list[ModelReport | None] = []
-    for i in range(problem.m):
-        data = training_data(snapshot, rows, i, settings.model_rows)
-        fitted = (
-            fit(data, snapshot.theta[i], snapshot.pending[i], settings.tuned_rows)
-            if len(data)
-            else None
-        )
-        plain.append(Constant() if fitted is None else fitted)
-        reports.append(report_on(fitted, None))
+    fitted = family.plain(problem, snapshot, settings, rng, fit)
+    seeds = rng.integers(2**63, size=problem.m)
     co_models: list[CoModel | None] = []
     co_reports: list[CoModelReport | None] = []
-    for i in range(problem.m):
-        fitted = _fit_co_model(problem, snapshot, rows, i, settings, fit)
-        co_models.append(None if fitted is None else CoModel(fitted))
-        co_reports.append(
-            None if fitted is None else _co_report(fitted, snapshot, i, settings)
-        )
-    used = tuple(each is not None and each.used for each in co_reports)
+    reports: list[ModelReport | None] = []
+    for i, own in enumerate(fitted):
+        data = _co_data(problem, snapshot, i, settings, int(seeds[i]))
+        co = None if data is None else family.co(data, settings)
+        co_models.append(None if co is None else CoModel(co.model))
+        co_reports.append(None if co is None else _co_report(snapshot, i, settings))
+        reports.append(None if own is None else _with_warm_start(own, co))
+    used = tuple(report is not None and report.used for report in co_reports)
     return ObjectiveModels(
-        tuple(plain), tuple(co_models), used, cheap, tuple(reports), tuple(co_reports)
+        plain=tuple(Constant() if own is None else own.model for own in fitted),
+        co=tuple(co_models),
+        co_used=used,
+        cheap=np.array(problem.cheap, dtype=np.int64),
+        reports=tuple(reports),
+        co_reports=tuple(co_reports),
     )
 
 
-def _fit_co_model(
+def _co_data(
     problem: Problem,
     snapshot: Snapshot,
-    rows: Ints,
     i: int,
     settings: CounterpoiseSettings,
-    fit: Fit,
-) -> Kriging | None:
-    if (
-        settings.co_model == "never"
-        or i in problem.cheap
-        or not problem.cheap
-        or len(rows) < 2
-    ):
+    seed: int,
+) -> CoData | None:
+    """None where there is no co-model."""
+    if settings.co_model == "never" or i in problem.cheap or not problem.cheap:
         return None
-    # (n, d + p)
-    inputs = np.hstack([snapshot.X[rows], snapshot.F[rows][:, problem.cheap]])
-    data = Data(inputs, snapshot.F[rows, i])
-    return fit(data, snapshot.co_theta[i], inputs[:0], settings.tuned_rows)
+    if len(snapshot.X) < 2:
+        return None
+    X, F = snapshot.X, snapshot.F
+    inputs = np.hstack([X, F[:, problem.cheap]])  # (n, d + p)
+    before = snapshot.warm_starts[i]
+    warm_start = None if before is None else before.get("co")
+    return CoData(Data(inputs, F[:, i]), problem.groups, warm_start, seed)
+
+
+def _with_warm_start(own: Fitted, co: FittedCoModel | None) -> ModelReport:
+    """The report with what the next step's fits start from."""
+    warm_start = {"model": own.warm_start}
+    if co is not None:
+        warm_start["co"] = co.warm_start
+    return replace(own.report, warm_start=warm_start)
 
 
 def _co_report(
-    fitted: Kriging, snapshot: Snapshot, i: int, settings: CounterpoiseSettings
+    snapshot: Snapshot, i: int, settings: CounterpoiseSettings
 ) -> CoModelReport:
     found = errors(snapshot.forecasts[i], settings)
     return CoModelReport(
         used=earned(snapshot.forecasts[i], settings),
-        theta=tuple(float(each) for each in fitted.theta_),
         plain_error=None if found is None else found[0],
         co_error=None if found is None else found[1],
     )

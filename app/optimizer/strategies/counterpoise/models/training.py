@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from app.optimizer.arrays import Floats, Ints
+from app.optimizer.arrays import Ints
+from app.optimizer.models.evidence.training_rows import shuffled
 from app.optimizer.models.training_data import choose_full
 from app.optimizer.snapshot import Data, Snapshot
 
@@ -16,10 +17,10 @@ def training_data(snapshot: Snapshot, full_rows: Ints, i: int, most: int) -> Dat
     """
     full = Data(snapshot.X[full_rows], snapshot.F[full_rows, i])
     cheap_only, steps = _cheap_only(snapshot, i)
-    newest = np.lexsort((_shuffled(cheap_only.X), -steps))
+    newest = np.lexsort((shuffled(cheap_only.X), -steps))
     parts = [
         full,
-        snapshot.partial[i],
+        snapshot.incomplete(i),
         _infeasible(snapshot, i),
         Data(cheap_only.X[newest], cheap_only.y[newest]),
     ]
@@ -63,11 +64,3 @@ def _infeasible(snapshot: Snapshot, i: int) -> Data:
     X = snapshot.infeasible[i] if len(values) else snapshot.X[:0]
     worst = values.max() if len(values) else 0.0
     return Data(X, np.full(len(X), worst))
-
-
-def _shuffled(X: Floats) -> Floats:
-    """A number in [0, 1) per point that depends on the point alone and looks random,
-    (n,).
-    """
-    multipliers = 1e4 * np.sqrt(np.arange(2.0, X.shape[1] + 2.0))
-    return np.asarray(np.modf(X @ multipliers)[0])

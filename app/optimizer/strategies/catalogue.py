@@ -1,0 +1,46 @@
+"""All strategies by name."""
+
+from dataclasses import replace
+
+from app.optimizer.models.training_data import (
+    clustered_subset,
+    random_subset,
+    true_cheap,
+)
+from app.optimizer.proposal.acquisition import no_penalty
+from app.optimizer.strategies.counterpoise.step import COUNTERPOISE
+from app.optimizer.strategies.fast_first import FAST_FIRST
+from app.optimizer.strategies.fit_search_select import fit_search_select
+from app.optimizer.strategies.hk_rvea import HK_RVEA
+from app.optimizer.strategies.interleaving import (
+    BROOD_INTERLEAVING,
+    SPECULATIVE_INTERLEAVING,
+)
+from app.optimizer.strategies.k_rvea import K_RVEA
+from app.optimizer.strategies.parego import PAREGO
+from app.optimizer.strategies.random_search import RANDOM
+from app.optimizer.strategies.strategy import Strategy
+from app.optimizer.strategies.transfer.t_saea import T_SAEA
+from app.optimizer.strategies.transfer.tc_saea import TC_SAEA
+from app.optimizer.strategies.true_rvea import TRUE_RVEA
+
+SBP_BO = Strategy(step=fit_search_select)
+
+STRATEGIES = {
+    "sbp-bo": SBP_BO,
+    "bo-aaf": replace(SBP_BO, penalty=no_penalty),
+    "sbp-bo-r": replace(SBP_BO, train=random_subset),
+    "sbp-bo-c": replace(SBP_BO, train=clustered_subset),
+    "sbp-nogpc": replace(SBP_BO, train=true_cheap),
+    "counterpoise": COUNTERPOISE,
+    "k-rvea": K_RVEA,
+    "hk-rvea": HK_RVEA,
+    "random": RANDOM,
+    "rvea": TRUE_RVEA,
+    "parego": PAREGO,
+    "fast-first": FAST_FIRST,
+    "brood-interleaving": BROOD_INTERLEAVING,
+    "speculative-interleaving": SPECULATIVE_INTERLEAVING,
+    "t-saea": T_SAEA,
+    "tc-saea": TC_SAEA,
+}

@@ -1,0 +1,1 @@
+"""Transfer from the cheap to the expensive objective, for two objectives."""
