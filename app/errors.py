@@ -52,8 +52,16 @@ class ObjectiveUnknown(CounterpoiseError):
     """The study has no objective of this name, or none with jobs of its own."""
 
 
+class JobNotCancellable(CounterpoiseError):
+    """A job that is settled, or that no worker runs, cannot be cancelled."""
+
+
 class JobUnknown(CounterpoiseError):
     """No job has this number."""
+
+
+class SampleUnknown(CounterpoiseError):
+    """The study has no sample of this number."""
 
 
 class WorkerUnknown(CounterpoiseError):
@@ -73,15 +81,17 @@ class TellInvalid(CounterpoiseError):
 
 
 class ImportInvalid(CounterpoiseError):
-    """Some rows of an import are invalid, so that nothing is imported; all faults are
-    listed.
+    """Some rows of an import are invalid, so that nothing is imported; the first faults
+    are listed.
     """
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
+    def __init__(self, faults: Sequence[Fault], count: int) -> None:
         self.faults = faults
-        count = f"{len(faults)} fault{'s' if len(faults) > 1 else ''}"
+        self.count = count
+        listed = "each" if count == len(faults) else f"the first {len(faults)}"
         super().__init__(
-            f"{count}, each listed in `errors` with its place; nothing was imported"
+            f"{count} fault{'s' if count > 1 else ''}, {listed} listed in `errors` with its place;"
+            " nothing was imported"
         )
 
 
@@ -93,9 +103,38 @@ class TokenMissing(CounterpoiseError):
     """The request has no token, or an unknown one."""
 
 
+class TooManyWrongTokens(CounterpoiseError):
+    """This address has tried too many wrong tokens."""
+
+
+class StudyForbidden(CounterpoiseError):
+    """The token is limited to other studies."""
+
+
 class RoleInsufficient(CounterpoiseError):
     """The token's role does not allow this request."""
 
 
 class CrossOriginRefused(CounterpoiseError):
     """A web page of another origin sent a request to a server without tokens."""
+
+
+class TooManyLogins(CounterpoiseError):
+    """A client failed to log in too often."""
+
+    def __init__(self, message: str, retry_after_s: int) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class PointInvalid(CounterpoiseError):
+    """A point does not fit the study's variables; all faults are listed."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = faults
+        count = f"{len(faults)} fault{'s' if len(faults) > 1 else ''}"
+        super().__init__(f"{count}, each listed in `errors` with its place")
+
+
+class PredictionsBusy(CounterpoiseError):
+    """Other predictions take too long."""

@@ -1,28 +1,38 @@
 """The application: its routes, its middleware and what it starts and stops."""
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
+from app.api.authentication import Authentication
 from app.api.batching.ask_batcher import AskBatcher
 from app.api.batching.event_broadcaster import EventBroadcaster
 from app.api.batching.tell_batcher import TellBatcher
 from app.api.body_limit import BodyLimit
+from app.api.bounded_poll import BoundedPoll
+from app.api.login_limit import LoginLimit
 from app.api.metrics import ServerMetrics
-from app.api.openapi import install_openapi
+from app.api.openapi import install_openapi, operation_id
 from app.api.problems import RESPONSES, install_problems
 from app.api.request_log import RequestLog
 from app.api.routes import (
+    choices,
     events,
     health,
     import_export,
     metrics,
+    monitoring,
+    points,
+    session,
     studies,
     work,
     workers,
 )
 from app.api.server_uptime import UptimeRecorder
+from app.dashboard import routes as dashboard
+from app.service.monitoring.prediction_process import PredictionProcess
 from app.settings import Settings
 from app.store.database import Database
 from counterpoise import __version__
@@ -42,6 +52,8 @@ def create_app(settings: Settings) -> FastAPI:
         state.ask_batcher = AskBatcher(state.database, settings.heartbeat_s)
         state.tell_batcher = TellBatcher(state.database)
         state.event_broadcaster = EventBroadcaster(state.database)
+        state.readiness_polls = BoundedPoll[None]()
+        state.prediction_process = PredictionProcess(settings.database_url)
         uptime = UptimeRecorder(state.database)
         for service in (state.ask_batcher, state.event_broadcaster, uptime):
             service.start()
@@ -53,6 +65,7 @@ def create_app(settings: Settings) -> FastAPI:
             uptime,
         ):
             await service.stop()
+        state.prediction_process.close()
         state.database.close()
 
     app = FastAPI(
@@ -60,6 +73,10 @@ def create_app(settings: Settings) -> FastAPI:
         version=__version__,
         summary="Asynchronous evaluation for optimisation whose objectives have very different evaluation costs",
         lifespan=lifespan,
+        docs_url=None,  # the dashboard serves both pages offline
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=operation_id,
         responses=RESPONSES,
         telemetry={
             "tracing": False,
@@ -67,13 +84,16 @@ def create_app(settings: Settings) -> FastAPI:
             "logs": False,
         },  # ours are at /metrics and in the request log
     )
+    app.root_path = settings.root_path  # of a proxy
     app.state.metrics = ServerMetrics()
+    app.state.login_limit = LoginLimit(time.monotonic)
     add_routes(app)
     install_problems(app)
     install_openapi(app, with_tokens=settings.has_tokens)
     # The middleware added last is the outermost: a refused body still gets a request id
     # and a log line.
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
+    app.add_middleware(Authentication, settings=settings)
     app.add_middleware(RequestLog, observe=app.state.metrics.observe_request)
     return app
 
@@ -81,5 +101,17 @@ def create_app(settings: Settings) -> FastAPI:
 def add_routes(app: FastAPI) -> None:
     # Not included as a router: FastAPI would match the most frequent requests twice.
     app.router.routes.extend(work.router.routes)
-    for module in (studies, workers, import_export, events, metrics, health):
+    for module in (
+        studies,
+        choices,
+        monitoring,
+        points,
+        session,
+        workers,
+        import_export,
+        events,
+        metrics,
+        health,
+        dashboard,
+    ):
         app.include_router(module.router)

@@ -11,6 +11,7 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
+from app.api.http_protocol import LimitedHttpProtocol
 from app.errors import SettingsInvalid
 from app.logs import configure_logs
 from app.main import create_app
@@ -20,9 +21,8 @@ from app.settings import Settings
 
 log = structlog.stdlib.get_logger("counterpoise")
 BACKLOG = 2048
-KEEP_ALIVE_S = (
-    75  # longer than a long poll, so that workers keep their connection between jobs
-)
+# Longer than a long poll, so that workers keep their connection between jobs
+KEEP_ALIVE_S = 75
 SHUTDOWN_S = 15  # after this, clients that do not read their response are disconnected
 
 
@@ -70,7 +70,13 @@ def url_of(listener: socket.socket) -> str:
 
 def log_start(settings: Settings, url: str) -> None:
     access = "tokens" if settings.has_tokens else "loopback"
-    log.info("listening", url=url, docs=f"{url}/docs", access=access)
+    log.info(
+        "listening",
+        url=url,
+        dashboard=f"{url}{settings.root_path}/",
+        docs=f"{url}{settings.root_path}/docs",
+        access=access,
+    )
     if settings.has_public_tokens:
         log.warning(
             "a token that begins with demo- is public: anyone who can reach this port can use it;"
@@ -81,6 +87,8 @@ def log_start(settings: Settings, url: str) -> None:
 def configure_uvicorn(settings: Settings) -> uvicorn.Config:
     config = uvicorn.Config(
         create_app(settings),
+        http=LimitedHttpProtocol,
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,

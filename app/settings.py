@@ -1,6 +1,8 @@
 """Settings from the environment (prefix COUNTERPOISE_), read once and frozen."""
 
+import re
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -12,6 +14,7 @@ from app.errors import SettingsInvalid
 PREFIX = "COUNTERPOISE_"
 SHORTEST_TOKEN = 16
 POSTGRESQL_SCHEMES = ("postgresql://", "postgres://", "postgresql+psycopg://")
+ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 Tokens = Annotated[tuple[SecretStr, ...], NoDecode]
 
 
@@ -26,9 +29,14 @@ class Settings(BaseSettings):
     worker_tokens: Tokens = ()
     read_tokens: Tokens = ()
     admin_tokens: Tokens = ()
+    worker_tokens_file: Path | None = None
+    read_tokens_file: Path | None = None
+    admin_tokens_file: Path | None = None
     lease_s: float = Field(60.0, gt=0, le=86_400, allow_inf_nan=False)
     heartbeat_s: float = Field(20.0, gt=0, allow_inf_nan=False)
+    root_path: str = ""
     max_body_bytes: int = Field(8 * 1024 * 1024, ge=1024)
+    workers_kept_days: float = Field(30.0, gt=0, le=36_500, allow_inf_nan=False)
     events_kept_days: float = Field(30.0, gt=0, le=36_500, allow_inf_nan=False)
     log_format: Literal["auto", "json", "pretty"] = "auto"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -38,13 +46,34 @@ class Settings(BaseSettings):
     def _split_tokens(cls, value: object) -> object:
         if not isinstance(value, str):
             return value
-        tokens = [token.strip() for token in value.split(",")]
+        tokens = [token.strip() for token in re.split("[,\n]", value)]
         return tuple(token for token in tokens if token)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_token_files(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Tokens in files are added to those in the environment."""
+        for name in ("worker_tokens", "read_tokens", "admin_tokens"):
+            file = given.get(f"{name}_file")
+            if file:
+                tokens = [str(given.get(name) or ""), _read_tokens(file)]
+                given = {**given, name: "\n".join(tokens)}
+        return given
+
+    @field_validator("read_tokens", "admin_tokens")
+    @classmethod
+    def _refuse_studies(cls, tokens: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        if any(split_entry(token.get_secret_value())[0] for token in tokens):
+            raise ValueError(
+                "only worker tokens can be limited to a study, as in STUDY:TOKEN"
+            )
+        return tokens
 
     @field_validator("worker_tokens", "read_tokens", "admin_tokens")
     @classmethod
     def _check_length(cls, tokens: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
-        if any(len(token) < SHORTEST_TOKEN for token in tokens):
+        secrets = [split_entry(token.get_secret_value())[1] for token in tokens]
+        if any(len(secret) < SHORTEST_TOKEN for secret in secrets):
             raise ValueError(
                 f"a token needs at least {SHORTEST_TOKEN} characters (make one with: openssl rand -hex 24)"
             )
@@ -61,6 +90,14 @@ class Settings(BaseSettings):
         raise ValueError(
             "it must be sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
         )
+
+    @field_validator("root_path")
+    @classmethod
+    def _check_root_path(cls, path: str) -> str:
+        path = path.rstrip("/")
+        if path and not ROOT_PATH.fullmatch(path):
+            raise ValueError("it must begin with a slash, as in /counterpoise")
+        return path
 
     @model_validator(mode="after")
     def _check_heartbeat(self) -> "Settings":
@@ -83,7 +120,8 @@ class Settings(BaseSettings):
     def has_public_tokens(self) -> bool:
         """Whether there are tokens of docker-compose.yml, which are published."""
         return any(
-            token.get_secret_value().startswith("demo-") for token in self.tokens
+            split_entry(token.get_secret_value())[1].startswith("demo-")
+            for token in self.tokens
         )
 
     @property
@@ -92,6 +130,22 @@ class Settings(BaseSettings):
             return self.host == "localhost" or ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+
+def split_entry(entry: str) -> tuple[str | None, str]:
+    """The study to which a token is limited, if it is, and the token."""
+    study, colon, token = entry.rpartition(":")
+    return (study, token) if colon else (None, entry)
+
+
+def _read_tokens(file: object) -> str:
+    try:
+        return Path(str(file)).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise ValueError(
+            f"the file {file} of tokens cannot be read: {reason}"
+        ) from None
 
 
 def _is_sqlite_file(url: str) -> bool:
@@ -105,8 +159,11 @@ def _postgresql_url(rest: str) -> str:
         raise ValueError(
             "the password goes before the host, as in postgresql://USER:PASSWORD@HOST/DATABASE"
         )
-    if authority.partition("/")[0].count("@") > 1:
-        raise ValueError("an @ in a password must be written as %40")
+    server, _, database = authority.partition("/")
+    if server.count("@") > 1 or "@" in database:
+        raise ValueError(
+            "special characters in a password must be written as %40 (@), %2F (/) and %3A (:)"
+        )
     try:
         urlsplit(f"postgresql://{rest}").port  # noqa: B018  (checked when it is read)
     except ValueError:

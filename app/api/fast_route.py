@@ -32,10 +32,10 @@ class FastRoute(APIRoute):
         response_type = TypeAdapter(self.response_model)
 
         async def handle(request: Request) -> Response:
-            if request.headers.get("Content-Type") != "application/json":
-                return await handle_by_fastapi(request)
             for dependency in dependencies:
                 await dependency(request)
+            if request.headers.get("Content-Type") != "application/json":
+                return await handle_by_fastapi(request)
             try:
                 body = body_type.validate_python(json.loads(await request.body()))
             except (ValueError, RecursionError, ClientDisconnect):

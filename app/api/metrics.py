@@ -3,9 +3,9 @@
 Those of studies come from the database: all servers agree.
 """
 
-import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import structlog
 from prometheus_client import (
@@ -17,6 +17,7 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from starlette.types import Scope
 
+from app.api.bounded_poll import BoundedPoll
 from app.errors import CounterpoiseError
 from app.logs import first_line
 from app.service.monitoring.metrics_poller import MOST_STUDIES, Figures, MetricsPoller
@@ -81,8 +82,8 @@ class ServerMetrics:
         )
         ProcessCollector(registry=self._registry)
         self._registry.register(self)
-        self._lock = threading.Lock()
         self._poller = MetricsPoller()
+        self._polls: BoundedPoll[Figures] = BoundedPoll()
         self._polled_at = float("-inf")
         self._figures: Figures | None = None
         self._event_listeners = 0
@@ -109,32 +110,34 @@ class ServerMetrics:
             method = scope["method"] if scope["method"] in METHODS else "other"
             self._request_s.labels(method, route, f"{status // 100}xx").observe(took_s)
 
-    def render(
+    async def render(
         self, database: Database, *, event_listeners: int, asks_waiting: int
     ) -> bytes:
-        with self._lock:
-            self._event_listeners = event_listeners
-            self._asks_waiting = asks_waiting
-            if time.monotonic() - self._polled_at >= POLL_S:
-                self._poll(database)
-                self._polled_at = time.monotonic()
+        """Responds in time, also while the database does not respond."""
+        self._event_listeners = event_listeners
+        self._asks_waiting = asks_waiting
+        if time.monotonic() - self._polled_at >= POLL_S:
+            self._polled_at = time.monotonic()
+            try:
+                self._figures = await self._polls.result_of(
+                    partial(self._poll, database)
+                )
+            except CounterpoiseError as error:
+                self._figures = None
+                log.warning(
+                    "metrics of studies were not read and are left out",
+                    reason=first_line(error),
+                )
         return generate_latest(self._registry)
 
-    def _poll(self, database: Database) -> None:
-        try:
-            self._figures = self._poller.poll(database)
-        except CounterpoiseError as error:
-            self._figures = None
-            log.warning(
-                "metrics of studies were not read and are left out",
-                reason=first_line(error),
-            )
-            return
-        for step in self._figures.new_steps:
+    def _poll(self, database: Database) -> Figures:
+        figures = self._poller.poll(database)
+        for step in figures.new_steps:
             lag_s = step.done_at - step.due_at
             self._planner_lag_s.labels(step.kind).observe(max(lag_s, 0.0))
             for part, took_s in (step.timings or {}).items():
                 self._step_s.labels(step.kind, part).observe(took_s)
+        return figures
 
     def collect(self) -> Iterator[Metric]:
         """What the registry collects besides the histograms."""

@@ -6,16 +6,23 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from app.api.openapi_links import add_links
+from counterpoise.wire.monitoring.session import Login
 from counterpoise.wire.specification import Specification
 from counterpoise.wire.work import Tell
 
 Document = dict[str, Any]
 # Routes parse these themselves, in order to list every fault.
-PARSED_BY_ROUTES: tuple[type[BaseModel], ...] = (Specification, Tell)
+PARSED_BY_ROUTES: tuple[type[BaseModel], ...] = (Specification, Tell, Login)
+
+
+def operation_id(route: APIRoute) -> str:
+    """The name of the route's function: what a generated client calls its method."""
+    return route.name
 
 
 def install_openapi(app: FastAPI, *, with_tokens: bool) -> None:

@@ -2,7 +2,7 @@
 HTTP.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -21,6 +21,7 @@ from counterpoise.wire.specification import SpecificationInvalid
 from counterpoise.wire.text import printable
 
 MEDIA_TYPE = "application/problem+json"
+Handler = Callable[[Request, Exception], Coroutine[Any, Any, JSONResponse]]
 # By class of error: status, stable type, title.
 STATUS: dict[type[CounterpoiseError], tuple[int, str, str]] = {
     errors.TokenMissing: (401, "token-missing", "A token is required"),
@@ -28,6 +29,12 @@ STATUS: dict[type[CounterpoiseError], tuple[int, str, str]] = {
         403,
         "page-foreign",
         "Web pages of other origins are refused",
+    ),
+    errors.TooManyWrongTokens: (429, "too-many-tokens", "Too many wrong tokens"),
+    errors.StudyForbidden: (
+        403,
+        "study-forbidden",
+        "The token is limited to other studies",
     ),
     errors.RoleInsufficient: (
         403,
@@ -37,9 +44,15 @@ STATUS: dict[type[CounterpoiseError], tuple[int, str, str]] = {
     errors.StudyUnknown: (404, "study-unknown", "There is no such study"),
     errors.ObjectiveUnknown: (404, "objective-unknown", "There is no such objective"),
     errors.JobUnknown: (404, "job-unknown", "There is no such job"),
+    errors.SampleUnknown: (404, "sample-unknown", "There is no such sample"),
     errors.WorkerUnknown: (404, "worker-unknown", "There is no such worker"),
     errors.LeaseUnknown: (404, "lease-unknown", "There is no such lease"),
     errors.StudyExists: (409, "study-exists", "The name is taken"),
+    errors.JobNotCancellable: (
+        409,
+        "job-not-cancellable",
+        "This job cannot be cancelled",
+    ),
     errors.StudyBusy: (409, "study-busy", "Workers hold jobs of this study"),
     errors.ResultConflict: (
         409,
@@ -54,6 +67,9 @@ STATUS: dict[type[CounterpoiseError], tuple[int, str, str]] = {
     errors.TellInvalid: (422, "tell-invalid", "The tell does not fit its job"),
     errors.ImportInvalid: (422, "import-invalid", "Some rows cannot be imported"),
     errors.CursorInvalid: (422, "cursor-invalid", "There is no such page"),
+    errors.PointInvalid: (422, "point-invalid", "The point does not fit the study"),
+    errors.PredictionsBusy: (503, "predictions-busy", "Try again"),
+    errors.TooManyLogins: (429, "too-many-logins", "Too many failed logins"),
     errors.StateChanged: (503, "state-changed", "Try again"),
     errors.DatabaseBehind: (503, "database-behind", "The database has another schema"),
     errors.DatabaseUnusable: (503, "database-unusable", "The database cannot be used"),
@@ -77,10 +93,24 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 
 
 def install_problems(app: FastAPI) -> None:
-    app.add_exception_handler(CounterpoiseError, known_error_response)  # type: ignore[arg-type]
-    app.add_exception_handler(SpecificationInvalid, specification_response)  # type: ignore[arg-type]
-    app.add_exception_handler(RequestValidationError, validation_response)  # type: ignore[arg-type]
-    app.add_exception_handler(HTTPException, framework_response)  # type: ignore[arg-type]
+    for error, respond in (
+        (CounterpoiseError, known_error_response),
+        (SpecificationInvalid, specification_response),
+        (RequestValidationError, validation_response),
+        (HTTPException, framework_response),
+    ):
+        app.add_exception_handler(error, _without_thread(respond))
+
+
+def _without_thread(respond: Callable[[Request, Any], JSONResponse]) -> Handler:
+    """Starlette would call a plain function in a thread, and there may be none left
+    while all wait for the database.
+    """
+
+    async def handle(request: Request, error: Exception) -> JSONResponse:
+        return respond(request, error)
+
+    return handle
 
 
 def problem_response(
@@ -90,6 +120,7 @@ def problem_response(
     title: str,
     detail: str,
     faults: Sequence[Fault] = (),
+    fault_count: int | None = None,
 ) -> JSONResponse:
     problem = Problem(
         type=f"urn:counterpoise:problem:{slug}",
@@ -99,6 +130,7 @@ def problem_response(
         instance=request.url.path,
         request_id=request.state.request_id,
         errors=list(faults),
+        error_count=fault_count,
     )
     return JSONResponse(
         problem.model_dump(exclude_none=True), status, media_type=MEDIA_TYPE
@@ -109,10 +141,13 @@ def known_error_response(request: Request, error: CounterpoiseError) -> JSONResp
     status, slug, title = next(
         STATUS[kind] for kind in type(error).__mro__ if kind in STATUS
     )
-    faults = error.faults if isinstance(error, errors.ImportInvalid) else ()
-    response = problem_response(request, status, slug, title, str(error), faults)
+    faults: Sequence[Fault] = getattr(error, "faults", ())
+    count = error.count if isinstance(error, errors.ImportInvalid) else None
+    response = problem_response(request, status, slug, title, str(error), faults, count)
     if status == HTTPStatus.UNAUTHORIZED:
         response.headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, errors.TooManyLogins):
+        response.headers["Retry-After"] = str(error.retry_after_s)
     return response
 
 

@@ -11,9 +11,11 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.problems import internal_error_response
+from counterpoise.wire.text import visible
 
 log = structlog.stdlib.get_logger("counterpoise.http")
 HEADER = "X-Request-ID"
+SERVER_ERROR = 500
 _RAW_HEADER = HEADER.lower().encode()
 _VALID_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # A request's number in this process, after a random prefix: unique among all servers.
@@ -37,6 +39,7 @@ class RequestLog:
         request = Request(scope)
         request_id = _id_of(request)
         request.state.request_id = request_id
+        path = visible(scope["path"])
         status = 0
 
         async def send_with_id(message: Message) -> None:
@@ -52,9 +55,7 @@ class RequestLog:
             try:
                 await self.app(scope, receive, send_with_id)
             except Exception:
-                log.exception(
-                    "request failed", method=scope["method"], path=scope["path"]
-                )
+                log.exception("request failed", method=scope["method"], path=path)
                 # the response has begun: close the connection, so that the client sees
                 # that it is cut off
                 if status:
@@ -63,10 +64,12 @@ class RequestLog:
             took_s = time.perf_counter() - started
             self.observe(scope, status, took_s)
             took_ms = round(took_s * 1000, 1)
-            log.info(
+            # At debug level: workers send thousands. /metrics counts them all.
+            write = log.info if status >= SERVER_ERROR else log.debug
+            write(
                 "request",
                 method=scope["method"],
-                path=scope["path"],
+                path=path,
                 status=status,
                 took_ms=took_ms,
             )

@@ -4,11 +4,14 @@ then oldest.
 
 import heapq
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from itertools import count
 from math import isfinite
 from typing import Literal
 
 import numpy as np
+
+MOST_LOG_SIGMA = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,8 @@ class Pool:
     workers: int = 1
     jitter: float = 0.0  # durations vary by up to this share of the latency, uniformly
     failure: float = 0.0  # probability that an attempt fails
+    # of the logarithm of a duration, whose mean stays the latency; 0: see jitter
+    log_sigma: float = 0.0
 
     def __post_init__(self) -> None:
         latency = isfinite(self.latency) and self.latency > 0
@@ -25,10 +30,18 @@ class Pool:
             and self.workers >= 1
             and 0 <= self.jitter < 1
             and 0 <= self.failure < 1
+            and 0 <= self.log_sigma <= MOST_LOG_SIGMA
         ):
             raise ValueError(
-                f"a pool needs finite latency > 0, workers >= 1, jitter and failure in [0, 1): {self}"
+                "a pool needs finite latency > 0, workers >= 1, jitter and failure in [0, 1),"
+                f" log_sigma from 0 to {MOST_LOG_SIGMA:g}: {self}"
             )
+
+    def duration(self, rng: np.random.Generator) -> float:
+        if self.log_sigma:
+            log_mean = -0.5 * self.log_sigma**2
+            return self.latency * float(rng.lognormal(log_mean, self.log_sigma))
+        return self.latency * (1.0 + self.jitter * rng.uniform(-1.0, 1.0))
 
 
 @dataclass(slots=True, eq=False)
@@ -43,9 +56,18 @@ class Job:
     overtaken: bool = False
 
 
+class TimerEnd(Enum):
+    TIMER_END = auto()
+
+
+TIMER_END = TimerEnd.TIMER_END
+
+
 @dataclass(slots=True)
 class Floor:
-    """All pools; `finish` moves the clock to the next attempt that ends."""
+    """All pools; `finish` moves the clock to the next attempt that ends, or to the end of
+    a timer.
+    """
 
     pools: tuple[Pool, ...]
     rng: np.random.Generator
@@ -56,10 +78,16 @@ class Floor:
     _free: list[int] = field(init=False)
     _queues: list[list[tuple[bool, int, Job]]] = field(init=False)
     _running: list[tuple[float, int, Job]] = field(init=False, default_factory=list)
+    _timer: float | None = None
+    # When an attempt was started last, per pool
+    last_start: list[float] = field(init=False)
+    busy_at_last_start: list[float] = field(init=False)
     _order: "count[int]" = field(init=False, default_factory=count)
 
     def __post_init__(self) -> None:
         self._busy = [0.0] * len(self.pools)
+        self.last_start = [0.0] * len(self.pools)
+        self.busy_at_last_start = [0.0] * len(self.pools)
         self._free = [pool.workers for pool in self.pools]
         self._queues = [[] for _ in self.pools]
 
@@ -76,11 +104,17 @@ class Floor:
                 if job.state == "ready":
                     self._start(job)
 
-    def finish(self) -> Job | None:
+    def set_timer(self, seconds: float) -> None:
+        self._timer = self.now + seconds
+
+    def finish(self) -> Job | TimerEnd | None:
         """The next job that ends its attempt: done, failed for good, superseded or
-        ready again; None: all is quiet.
+        ready again; or the end of the timer; None: all is quiet.
         """
         self.lease()
+        if self._timer is not None and self._is_first(self._timer):
+            self.now, self._timer = self._timer, None
+            return TIMER_END
         if not self._running:
             return None
         self.now, _, job = heapq.heappop(self._running)
@@ -95,6 +129,9 @@ class Floor:
             job.state = "ready"
             self.add(job)
         return job
+
+    def _is_first(self, time: float) -> bool:
+        return not self._running or time <= self._running[0][0]
 
     def busy(self) -> tuple[float, ...]:
         """Worker time spent in each pool so far."""
@@ -111,8 +148,10 @@ class Floor:
 
     def _start(self, job: Job) -> None:
         pool = self.pools[job.objective]
-        duration = pool.latency * (1.0 + pool.jitter * self.rng.uniform(-1.0, 1.0))
+        duration = pool.duration(self.rng)
+        self.last_start[job.objective] = self.now
         job.state, job.attempts = "leased", job.attempts + 1
         self._free[job.objective] -= 1
+        self.busy_at_last_start[job.objective] = self.busy()[job.objective]
         self._busy[job.objective] += duration
         heapq.heappush(self._running, (self.now + duration, next(self._order), job))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from app.optimizer.samples import Samples as KnownSamples
 from app.optimizer.snapshot import Data
 from app.simulation.pools import Job
 
@@ -70,6 +71,27 @@ class Samples:
 
     def full(self) -> list[int]:
         return [i for i, sample in enumerate(self.all) if sample.full]
+
+    def running(self) -> list[int]:
+        """Full samples that are not settled."""
+        return [i for i in self.full() if self.all[i].unsettled > 0]
+
+    def unknown(self, ids: Iterable[int], j: int) -> Array:
+        """Points of the samples whose job of objective j is not settled, (n, d)."""
+        unsettled = ("ready", "leased")
+        chosen = [i for i in ids if self.all[i].jobs[j].state in unsettled]
+        return self.points(chosen)
+
+    def partly_known(self, ids: Iterable[int]) -> KnownSamples:
+        """The values of the samples, as far as they are known."""
+        chosen = list(ids)
+        F = np.zeros((len(chosen), self.m))
+        known = np.zeros((len(chosen), self.m), dtype=np.bool_)
+        for row, i in enumerate(chosen):
+            for j, value in self.all[i].values.items():
+                F[row, j], known[row, j] = value, True
+        steps = np.array([self.all[i].step for i in chosen], dtype=np.int64)
+        return KnownSamples(self.points(chosen), F, known, steps)
 
     def complete(self) -> list[int]:
         """Full samples with a value of every objective."""

@@ -1,13 +1,15 @@
 """A study with heterogeneous workers in virtual time, driven by the rules that drive
 the service.
 
-`due` says what happens next and `propose` what to evaluate; planning itself takes no
-virtual time.
+`due` says what happens next and `propose` what to evaluate. A step reads what is known
+when it becomes due; its samples appear when its planning time is over.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import nan
+from time import perf_counter
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +22,20 @@ from app.domain.stepping import (
     Step,
     Stream,
     due,
+    planned_ahead,
     supersedes,
 )
 from app.optimizer.arrays import Ints
-from app.optimizer.models.fit_models import FrozenModels
+from app.optimizer.models.fit_task import FrozenModels
 from app.optimizer.problem import Problem
+from app.optimizer.proposal.proposal import Proposal
 from app.optimizer.propose import propose
 from app.optimizer.random_streams import NO_OBJECTIVE, generator
 from app.optimizer.search.design import initial_design
 from app.optimizer.search.genetic_algorithm import next_generation
-from app.optimizer.snapshot import Data, Snapshot
+from app.optimizer.snapshot import Data, Snapshot, WarmStart
 from app.optimizer.strategies.strategy import Strategy
-from app.simulation.pools import Floor, Job, Pool
+from app.simulation.pools import TIMER_END, Floor, Job, Pool
 from app.simulation.samples import Samples
 from counterpoise.wire.codes import Phase, StepKind
 
@@ -40,11 +44,7 @@ Array = NDArray[np.float64]
 Evaluate = Callable[[Array, int], float]
 Score = Callable[[Array], float]  # of the complete samples' values, (n, m)
 # With the seed: durations and failures; no step draws random numbers from it
-POOL_STREAM = (
-    3,
-    0,
-    0,
-)
+POOL_STREAM = (3, 0, 0)
 BATCH = 3  # u
 
 
@@ -52,6 +52,8 @@ BATCH = 3  # u
 class Report:
     makespan: float
     busy: tuple[float, ...]  # share of each pool's worker time until the makespan
+    # The same in the search phase, until the pool's last attempt was started
+    busy_in_search: tuple[float, ...]
     evaluations: tuple[int, ...]  # values told per objective
     failed: int  # jobs failed for good
     steps: int
@@ -71,19 +73,35 @@ def simulate(
     *,
     n: int,
     budget: int,
-    batch: int = BATCH,
+    batch: int | Literal["auto"] = BATCH,
+    overlap: int | Literal["auto"] = 0,
+    planning_s: float | None = 0.0,
 ) -> Report:
     """One pool per objective; where the problem's ratios are all 1, every worker waits
     for the slowest objective.
+
+    `batch` and `overlap` as in a specification. `planning_s`: of each step, in the unit
+    of the latencies; None: as long as the step takes here, in seconds.
     """
     if len(pools) != problem.m:
         raise ValueError(
             f"the problem has {problem.m} objectives, there are {len(pools)} pools"
         )
     floor = Floor(pools, np.random.default_rng([seed, *POOL_STREAM]))
-    return Study(
-        problem, evaluate, score, strategy, floor, seed, min(n, budget), budget, batch
-    ).run()
+    study = Study(
+        problem=problem,
+        evaluate=evaluate,
+        score=score,
+        strategy=strategy,
+        floor=floor,
+        seed=seed,
+        n=min(n, budget),
+        budget=budget,
+        batch=batch if isinstance(batch, int) else None,
+        declared_overlap=overlap if isinstance(overlap, int) else None,
+        planning_s=planning_s,
+    )
+    return study.run()
 
 
 @dataclass(slots=True)
@@ -96,9 +114,14 @@ class Study:
     seed: int
     n: int
     budget: int
-    batch: int
+    batch: int | None
+    declared_overlap: int | None = 0  # None: follows the slots
+    planning_s: float | None = 0.0
     samples: Samples = field(init=False)
     step: int = 0
+    lookahead: int = 0
+    planned: Proposal | None = None  # of the step that is being planned
+    search_began: tuple[float, tuple[float, ...]] | None = None  # time, busy until then
     finished: bool = False
     # The last one of each stream that has not ended
     generations: dict[int, int] = field(init=False)
@@ -108,10 +131,11 @@ class Study:
     models: FrozenModels = ()
     theta: tuple[Array | None, ...] = ()
     frozen_theta: tuple[Array | None, ...] = ()
+    warm_starts: tuple[WarmStart | None, ...] = ()
     history: list[tuple[float, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.samples = Samples(self.problem.d, self.problem.m)
+        self.samples = Samples(self.problem.width, self.problem.m)
         self.generations = dict.fromkeys(self.problem.cheap, 0)
         self.frozen = [[] for _ in range(self.problem.m)]
 
@@ -123,7 +147,10 @@ class Study:
         )
         self._plan(design, range(self.problem.m), full=True)
         while not self.finished and (job := self.floor.finish()):
-            if job.state != "ready":
+            if job is TIMER_END:
+                self._commit()
+                self._decide()
+            elif job.state != "ready":
                 self.told_in[job.sample, job.objective] = self.step
                 self.samples.settle(
                     job, self._evaluate(job) if job.state == "done" else None
@@ -135,16 +162,18 @@ class Study:
         return self.evaluate(self.samples.all[job.sample].x, job.objective)
 
     def _decide(self) -> None:
-        """Applies what is due until nothing is."""
-        while not isinstance(decision := due(self._progress()), Nothing):
-            if supersedes(decision):
-                self.samples.supersede_cheap_only()
+        """Applies what is due until nothing is, or a step is being planned."""
+        while self.planned is None and not isinstance(
+            decision := due(self._progress()), Nothing
+        ):
             match decision:
                 case Generation(objective, number, size):
                     self._breed(objective, number, size)
                 case Step(number, size):
                     self._search(number, size)
                 case Finish():
+                    if supersedes(decision):
+                        self.samples.supersede_cheap_only()
                     self.finished = True
                     self._score()
 
@@ -163,7 +192,19 @@ class Study:
             ratios=self.problem.ratios,
             cheap=self.problem.cheap,
             streams=streams,
+            overlap=self._overlap(),
         )
+
+    def _overlap(self) -> int:
+        if self.declared_overlap is not None:
+            return self.declared_overlap
+        return max(self._slow_slots() - 1, 0) + self.lookahead
+
+    def _slow_slots(self) -> int:
+        return sum(self.floor.pools[j].workers for j in self._slow())
+
+    def _slow(self) -> list[int]:
+        return [j for j in range(self.problem.m) if j not in self.problem.cheap]
 
     def _phase(self) -> Phase:
         if self.finished:
@@ -199,12 +240,30 @@ class Study:
             ]
         rng = generator(self.seed, StepKind.SEARCH, NO_OBJECTIVE, number)
         snapshot = self._snapshot(number, size)
-        proposal = propose(
+        if self.search_began is None:
+            self.search_began = (self.floor.now, self.floor.busy())
+        began = perf_counter()
+        self.planned = propose(
             self.problem, snapshot, self.strategy, rng, frozen=self.models
         )
+        took_s = perf_counter() - began if self.planning_s is None else self.planning_s
+        slowest = max(pool.latency for pool in self.floor.pools)
+        self.lookahead = planned_ahead(self._slow_slots(), took_s, slowest)
+        self.step = number
+        if took_s > 0.0:
+            self.floor.set_timer(took_s)
+        else:
+            self._commit()
+
+    def _commit(self) -> None:
+        """The samples of the planned step appear."""
+        proposal, self.planned = self.planned, None
+        assert proposal is not None  # noqa: S101
+        if supersedes(Step(self.step, len(proposal.full))):
+            self.samples.supersede_cheap_only()
         self.models = proposal.models.frozen
         self.theta, self.frozen_theta = proposal.theta, proposal.frozen_theta
-        self.step = number
+        self.warm_starts = proposal.warm_starts
         # There is no new point, nor will there be
         self.finished = len(proposal.full) == 0
         self._plan(proposal.full, range(self.problem.m), full=True)
@@ -214,6 +273,7 @@ class Study:
     def _snapshot(self, number: int, size: int) -> Snapshot:
         samples, objectives = self.samples, range(self.problem.m)
         full, complete = samples.full(), samples.complete()
+        running = samples.running()
         partial = [
             sorted(set(full).intersection(samples.told(j)).difference(complete))
             for j in objectives
@@ -224,18 +284,24 @@ class Study:
         ]
         return Snapshot(
             number,
-            len(full),
+            len(full) - len(running),
             self.budget,
             size,
             samples.points(complete),
             samples.values(complete),
+            full_steps=np.array(
+                [samples.all[i].step for i in complete], dtype=np.int64
+            ),
             partial=tuple(samples.data(partial[j], j) for j in objectives),
             extra=tuple(samples.data(extra[j], j) for j in objectives),
             extra_steps=tuple(self._extra_steps(extra[j], j) for j in objectives),
             frozen=tuple(self._frozen(j) for j in objectives),
+            pending=tuple(samples.unknown(running, j) for j in objectives),
+            running=samples.partly_known(running),
             taken=tuple(samples.points(samples.asked(j)) for j in objectives),
             theta=self.theta,
             frozen_theta=self.frozen_theta,
+            warm_starts=self.warm_starts,
         )
 
     def _extra_steps(self, ids: list[int], j: int) -> Ints:
@@ -260,11 +326,26 @@ class Study:
                 (self.floor.now, self.score(self.samples.values(complete)))
             )
 
+    def _busy_in_search(self) -> tuple[float, ...]:
+        """Attempts that are still under way at a pool's last start count until then, as
+        all slots are busy at that moment.
+        """
+        if self.search_began is None:
+            return (0.0,) * self.problem.m
+        began, before = self.search_began
+        shares = []
+        for j, pool in enumerate(self.floor.pools):
+            span = self.floor.last_start[j] - began
+            busy = self.floor.busy_at_last_start[j] - before[j]
+            shares.append(busy / (pool.workers * span) if span > 0 else 0.0)
+        return tuple(shares)
+
     def _report(self) -> Report:
         jobs = [job for sample in self.samples.all for job in sample.jobs.values()]
         return Report(
             self.floor.now,
             self.floor.busy_share(),
+            self._busy_in_search(),
             tuple(
                 sum(job.state == "done" and job.objective == j for job in jobs)
                 for j in range(self.problem.m)

@@ -21,9 +21,8 @@ class EventTopic:
     study: int | None
     listeners: int = 0
     is_deleted: bool = False
-    complete_after: int | None = (
-        None  # `_recent` holds every event after this position; None: none is known yet
-    )
+    # `_recent` holds every event after this position; None: none is known yet
+    complete_after: int | None = None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     # By position
     page_reads: dict[int, "asyncio.Task[tuple[Page, bytes]]"] = field(

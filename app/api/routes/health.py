@@ -1,7 +1,10 @@
 """Health checks for people, proxies and orchestrators."""
 
-from fastapi import APIRouter
+from functools import partial
 
+from fastapi import APIRouter, Request
+
+from app.api.bounded_poll import BoundedPoll
 from app.api.dependencies import DatabaseDep
 from app.store.upgrade import require_head
 from counterpoise.wire.problems import Problem, Status
@@ -20,7 +23,8 @@ async def healthz() -> Status:
 @router.get(
     "/readyz", summary="Is the server ready?", responses={503: {"model": Problem}}
 )
-def readyz(database: DatabaseDep) -> Status:
-    """Ready when the database is reachable and has the schema that this version needs."""
-    require_head(database)
+async def readyz(request: Request, database: DatabaseDep) -> Status:
+    """Ready when the database responds and has the schema that this version needs."""
+    polls: BoundedPoll[None] = request.app.state.readiness_polls
+    await polls.result_of(partial(require_head, database))
     return Status(status="ready")

@@ -13,7 +13,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 @router.get(
     "/metrics", summary="Metrics for Prometheus", response_class=PlainTextResponse
 )
-def get_metrics(request: Request) -> Response:
+async def get_metrics(request: Request) -> Response:
     """In Prometheus' text format: jobs, workers, steps, lost leases, and the duration
     of requests at this server.
     """
@@ -21,7 +21,7 @@ def get_metrics(request: Request) -> Response:
     metrics: ServerMetrics = state.metrics
     listeners = state.event_broadcaster.listeners
     waiting = len(state.ask_batcher.pending)
-    content = metrics.render(
+    content = await metrics.render(
         state.database, event_listeners=listeners, asks_waiting=waiting
     )
     return Response(content, media_type=CONTENT_TYPE)

@@ -2,17 +2,20 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Path, Query, Response
+from fastapi import APIRouter, Body, Path, Query, Request, Response
 
-from app.api.access import ADMINS, READERS, WORKERS_AND_READERS
+from app.api.access import ADMINS, READERS, WORKERS_AND_READERS, require_access_to
 from app.api.dependencies import DatabaseDep, SettingsDep, StudyName
 from app.api.openapi import json_body, schema_reference
 from app.api.paging import PageRequestDep, to_page
 from app.service.studies import lifecycle, listings, progress
 from app.service.studies.explain_job import explain_job
+from app.service.work.cancel import cancel_job
 from counterpoise.wire.codes import JobState
 from counterpoise.wire.specification import EXAMPLE, Specification, parse_specification
 from counterpoise.wire.views import (
+    CancelJob,
+    CancelledJob,
     Extend,
     FrontItem,
     JobStory,
@@ -28,6 +31,15 @@ from counterpoise.wire.views import (
 )
 
 router = APIRouter(tags=["studies"])
+JobNumber = Annotated[
+    int,
+    Path(
+        ge=1,
+        le=2**53,
+        description="its number, from /ask or a list of jobs",
+        examples=[17],
+    ),
+]
 
 
 @router.post(
@@ -75,10 +87,11 @@ def get_studies(database: DatabaseDep, page: PageRequestDep) -> Page[StudySummar
     summary="Progress and health of a study",
     dependencies=WORKERS_AND_READERS,
 )
-def get_study(name: StudyName, database: DatabaseDep) -> StudyView:
+def get_study(name: StudyName, database: DatabaseDep, request: Request) -> StudyView:
     """Counts by objective, the hypervolume, and in `health` what needs attention and
     what to do.
     """
+    require_access_to(request, name)
     return progress.study_view(database, name)
 
 
@@ -141,20 +154,23 @@ def get_jobs(
 @router.get(
     "/jobs/{job}", summary="History of a job", tags=["jobs"], dependencies=READERS
 )
-def get_job(
-    job: Annotated[
-        int,
-        Path(
-            ge=1,
-            le=2**53,
-            description="its number, from /ask or a list of jobs",
-            examples=[17],
-        ),
-    ],
-    database: DatabaseDep,
-) -> JobStory:
+def get_job(job: JobNumber, database: DatabaseDep) -> JobStory:
     """What happened to the job, which workers had it, and what it waits for."""
     return explain_job(database, job)
+
+
+@router.post(
+    "/jobs/{job}/cancel", summary="Cancel a job", tags=["jobs"], dependencies=ADMINS
+)
+def post_cancel_job(
+    job: JobNumber, database: DatabaseDep, body: CancelJob | None = None
+) -> CancelledJob:
+    """Ends the run of a leased job: its worker is told with its next heartbeat.
+
+    Counts as a loss, so that the job is tried again; with `fail` it has failed.
+    """
+    state = cancel_job(database, job, fail=body.fail if body else False)
+    return CancelledJob(job=job, state=state)
 
 
 @router.get(
@@ -219,7 +235,12 @@ def post_extend(name: StudyName, body: Extend, database: DatabaseDep) -> StudyVi
 def post_retry(
     name: StudyName, database: DatabaseDep, body: Retry | None = None
 ) -> Retried:
-    """Failed jobs are ready again, as if they had not failed; also in a finished study."""
-    return Retried(
-        jobs=lifecycle.retry(database, name, body.objectives if body else None)
+    """Failed jobs are ready again, as if they had not failed; also in a finished study.
+
+    Infeasible points are results and not run again, unless `infeasible` asks for it.
+    """
+    wanted = body or Retry()
+    jobs = lifecycle.retry(
+        database, name, wanted.objectives, infeasible=wanted.infeasible
     )
+    return Retried(jobs=jobs)

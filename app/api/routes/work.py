@@ -1,4 +1,4 @@
-"""What workers call: ask, tell, heartbeat, release."""
+"""What workers call: ask, tell, heartbeat, release, goodbye."""
 
 import asyncio
 from typing import Annotated, Any
@@ -7,20 +7,23 @@ from fastapi import APIRouter, Body, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import ValidationError
 
-from app.api.access import WORKERS
+from app.api.access import WORKERS, require_access_to
 from app.api.batching.ask_batcher import AskBatcher
 from app.api.batching.tell_batcher import TellBatcher
 from app.api.fast_route import FastRoute
-from app.api.openapi import json_body, schema_reference
+from app.api.openapi import json_body, operation_id, schema_reference
 from app.api.problems import RESPONSES
 from app.api.validation_messages import BodyInvalid, errors_in_body, to_fault
 from app.errors import LeaseUnknown, ResultConflict, TellInvalid
+from app.service.work.goodbye import goodbye
 from app.service.work.heartbeat import heartbeat
 from app.service.work.release import release
 from counterpoise.wire.work import (
+    ALL,
     MOST_TELLS,
     Ask,
     Asked,
+    Goodbye,
     HeartbeatAnswer,
     Leases,
     Released,
@@ -29,7 +32,11 @@ from counterpoise.wire.work import (
 )
 
 router = APIRouter(
-    tags=["work"], dependencies=WORKERS, responses=RESPONSES, route_class=FastRoute
+    tags=["work"],
+    dependencies=WORKERS,
+    responses=RESPONSES,
+    route_class=FastRoute,
+    generate_unique_id_function=operation_id,
 )
 ERRORS_BY_STATUS = {404: LeaseUnknown, 409: ResultConflict, 422: TellInvalid}
 TELL = schema_reference(Tell)
@@ -59,11 +66,27 @@ async def post_ask(ask: Ask, request: Request) -> Asked:
     `wait_s` with the reason.
     """
     batcher: AskBatcher = request.app.state.ask_batcher
+    ask = limit_to_studies(ask, request)
     disconnected = asyncio.ensure_future(_wait_for_disconnect(request))
     try:
         return await batcher.ask(ask, disconnected)
     finally:
         disconnected.cancel()
+
+
+def limit_to_studies(ask: Ask, request: Request) -> Ask:
+    """What a token that is limited to studies may ask for; `*` means all of them."""
+    studies: frozenset[str] | None = getattr(request.state, "studies", None)
+    if studies is None:
+        return ask
+    for name in ask.studies:
+        if name != ALL:
+            require_access_to(request, name)
+    return (
+        ask.model_copy(update={"studies": sorted(studies)})
+        if ALL in ask.studies
+        else ask
+    )
 
 
 async def _wait_for_disconnect(request: Request) -> None:
@@ -150,4 +173,18 @@ async def post_release(body: Leases, request: Request) -> Released:
     leases = list(dict.fromkeys(body.leases))
     return Released(
         released=await run_in_threadpool(release, request.app.state.database, leases)
+    )
+
+
+@router.post("/goodbye", summary="A worker has ended")
+async def post_goodbye(body: Goodbye, request: Request) -> Released:
+    """Releases all jobs of this process of the worker, which is no longer listed as
+    alive.
+
+    Sent by a worker that ends, or for it by the one that is started under its name.
+    """
+    return Released(
+        released=await run_in_threadpool(
+            goodbye, request.app.state.database, body.worker, body.instance
+        )
     )

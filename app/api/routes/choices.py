@@ -1,0 +1,33 @@
+"""Designs of the front that stand out."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from app.api.access import READERS
+from app.api.dependencies import DatabaseDep, StudyName
+from app.service.monitoring.choices import list_choices
+from counterpoise.wire.monitoring.choices import ChoicesView
+
+NUMBER = r"-?[0-9]{1,17}(?:\.[0-9]{0,17})?(?:[eE][-+]?[0-9]{1,2})?"
+WISH = rf"^[A-Za-z0-9._-]+:{NUMBER}(?:,[A-Za-z0-9._-]+:{NUMBER})*$"
+router = APIRouter(tags=["monitoring"], dependencies=READERS)
+
+
+@router.get("/studies/{name}/choices", summary="Designs of the front that stand out")
+def get_choices(
+    name: StudyName,
+    database: DatabaseDep,
+    wish: Annotated[
+        str | None,
+        Query(
+            max_length=5000,
+            pattern=WISH,
+            description="wished values by objective, as `mass:3,drag:9`: the nearest design is returned too",
+        ),
+    ] = None,
+) -> ChoicesView:
+    """The best in each objective, the most even compromise, and the one nearest to a
+    wish.
+    """
+    return list_choices(database, name, wish)

@@ -1,0 +1,51 @@
+// The frame around every page: navigation, connection, who is signed in.
+import { html, useEffect } from "../vendor/ui.js";
+import { TopBar } from "./components/top_bar.js";
+import { Away } from "./components/away.js";
+import { Toast } from "./components/toast.js";
+import { Dialogs } from "./components/dialog.js";
+import { Guard } from "./components/guard.js";
+import { follow, stop } from "./data/live.js";
+import { route } from "./data/navigation.js";
+import { isSignedIn, me } from "./data/session.js";
+import { studyPath } from "./data/api.js";
+import { Compare } from "./pages/compare.js";
+import { Job } from "./pages/job.js";
+import { Login } from "./pages/login.js";
+import { Missing } from "./pages/missing.js";
+import { NewStudy } from "./pages/new_study.js";
+import { Studies } from "./pages/studies.js";
+import { Study } from "./pages/study.js";
+import { Workers } from "./pages/workers.js";
+
+const PAGES = {
+  studies: Studies, study: Study, workers: Workers, compare: Compare,
+  job: Job, new: NewStudy, missing: Missing,
+};
+
+export function App() {
+  const { page, study } = route.value;
+  const isKnown = me.value !== undefined;
+  const mayRead = isSignedIn.value;
+  useEffect(() => {
+    if (mayRead) follow(page === "study" ? studyPath(study, "events") : "events");
+    else stop();
+  }, [mayRead, page, study]);
+  if (!isKnown) return html`<p class="empty" role="status">Connecting to the server…</p>`;
+  if (!mayRead) return html`<${Login} />`;
+  const Page = PAGES[page];
+  return html`
+    <a class="skip" href="#content" onClick=${focusContent}>Skip to content</a>
+    <${TopBar} />
+    <${Away} />
+    <main id="content" tabindex="-1"><${Guard} key=${location.hash.split("?")[0]}><${Page} key=${study ?? page} /><//></main>
+    <${Dialogs} />
+    <${Toast} />
+  `;
+}
+
+/** The address holds the page, so that the link must not change it. */
+function focusContent(event) {
+  event.preventDefault();
+  document.getElementById("content").focus();
+}

@@ -1,0 +1,69 @@
+// A chart on a canvas: its description for screen readers, its theme and its size.
+import { html, useEffect, useRef } from "../../vendor/ui.js";
+import { theme } from "../data/theme.js";
+
+let library = null;
+
+const RETRY_MS = 3000;
+
+/** ECharts is the largest file: it is fetched when the first chart is drawn. */
+export function loadCharts() {
+  library ??= fetchCharts();
+  return library;
+}
+
+/** Again while the server is away; another address, because browsers may keep a failure. */
+async function fetchCharts(attempt = 0) {
+  try {
+    return await import(`../../vendor/charts.js${attempt ? `?${attempt}` : ""}`);
+  } catch {
+    await new Promise((resolve) => { setTimeout(resolve, RETRY_MS); });
+    return fetchCharts(attempt + 1);
+  }
+}
+
+/**
+ * `option()` gives ECharts options in the current theme; `label` describes the chart in words.
+ * `on` maps events to handlers; `ready(chart)` is called after every drawing.
+ */
+export function Chart({ option, label, height = 320, minWidth = 0, on = {}, ready }) {
+  const element = useRef(null);
+  const current = useRef({ chart: null, on: {} });
+  current.current.on = on;
+  const currentTheme = theme.value;
+
+  useEffect(() => {
+    let isGone = false;
+    const state = current.current;
+    const observer = new ResizeObserver(() => state.chart?.resize());
+    loadCharts().then(({ init }) => {
+      if (isGone || !element.current) return;
+      state.chart = init(element.current, null, { renderer: "canvas" });
+      for (const name of Object.keys(on)) {
+        state.chart.on(name, (event) => state.on[name]?.(event, state.chart));
+      }
+      observer.observe(element.current);
+      draw();
+    });
+    return () => {
+      isGone = true;
+      observer.disconnect();
+      state.chart?.dispose();
+      state.chart = null;
+    };
+  }, []);
+  useEffect(draw, [option, currentTheme]);
+
+  function draw() {
+    const { chart } = current.current;
+    if (!chart) return;
+    chart.setOption(option(), { notMerge: true });
+    ready?.(chart);
+    element.current.dataset.drawn = "true";
+  }
+
+  const size = { height: `${height}px`, minWidth: minWidth ? `${minWidth}px` : undefined };
+  return html`
+    <div class="chart-scroll"><div class="chart" ref=${element} role="img" aria-label=${label} style=${size}></div></div>
+  `;
+}

@@ -1,0 +1,156 @@
+// Attempts by worker slot: bars for runs, counted bands for bursts, marks for failures.
+import { color, seriesName } from "../data/theme.js";
+import { idleGaps } from "../pure/breaks.js";
+import { clock, duration, plural } from "../pure/format.js";
+import { shorten, shortNames } from "../pure/axis.js";
+import { base, fade, timeAxis } from "./look.js";
+
+export const ROW_HEIGHT = 26;
+const BAD = new Set(["failed", "expired"]);
+
+export const slotKey = ({ worker, slot }) => `${worker}\u0000${slot}`;
+
+/** Bars with numbers for times; running attempts end at `now`. */
+export function barsOf(timeline, slots) {
+  const rows = new Map(slots.map((slot, index) => [slotKey(slot), index]));
+  const now = Date.parse(timeline.now);
+  return timeline.items.map((item) => ({
+    item,
+    row: rows.get(slotKey(item)),
+    start: Date.parse(item.start),
+    end: item.end ? Date.parse(item.end) : now,
+  }));
+}
+
+export function ganttOption({ timeline, slots, objectives, isFinished, withBreaks, graphic }) {
+  const bars = barsOf(timeline, slots);
+  const indexOf = new Map(objectives.map(({ name }, index) => [name, index]));
+  const expected = timeline.items.map(({ expected_end: end }) => (end ? Date.parse(end) : -Infinity));
+  const start = Math.min(...bars.map((bar) => bar.start), Date.parse(timeline.now));
+  const ended = Math.max(...bars.map((bar) => bar.end), start + 1);
+  const last = Math.max(isFinished ? ended : Date.parse(timeline.end), ended, ...expected);
+  const gaps = withBreaks ? idleGaps(bars, { until: last }) : [];
+  return {
+    ...base(),
+    grid: { left: labelWidth() + 14, right: 16, top: 8, bottom: 44 },
+    tooltip: { ...base().tooltip, formatter: ({ data }) => describeBar(data.bar) },
+    dataZoom: [
+      { type: "inside", xAxisIndex: 0, filterMode: "weakFilter", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false },
+      { type: "slider", xAxisIndex: 0, filterMode: "weakFilter", height: 16, bottom: 4, ...sliderLook() },
+    ],
+    xAxis: timeAxis({
+      min: start, max: last,
+      breaks: gaps.map(([from, to]) => ({ start: from, end: to, gap: "2%" })),
+      breakArea: { itemStyle: { color: color("--raised"), borderColor: color("--line-strong"), opacity: 1 }, zigzagAmplitude: 3 },
+      splitLine: { show: true, lineStyle: { color: color("--line") } },
+    }),
+    yAxis: {
+      type: "category", inverse: true, data: slotLabels(slots),
+      axisLine: { show: false }, axisTick: { show: false },
+      axisLabel: { color: color("--text"), fontSize: 11, width: labelWidth(), overflow: "truncate", interval: 0 },
+      splitLine: { show: true, lineStyle: { color: color("--line") } },
+    },
+    series: [{
+      type: "custom", clip: true, encode: { x: [1, 2], y: 0 },
+      renderItem: (params, api) => renderBar(params, api, bars, indexOf, graphic),
+      data: bars.map((bar) => ({ value: [bar.row, bar.start, bar.end], bar })),
+    }],
+  };
+}
+
+function sliderLook() {
+  return {
+    borderColor: "transparent", backgroundColor: color("--raised"), fillerColor: fade("--accent", 0.18),
+    handleStyle: { color: color("--accent") }, textStyle: { color: color("--muted"), fontSize: 10 },
+    brushSelect: false, showDataShadow: false, labelFormatter: (value) => clock(value, true),
+  };
+}
+
+/** Of the workers' names: less on a phone. */
+function labelWidth() {
+  return innerWidth < 640 ? 84 : 176;
+}
+
+function slotLabels(slots) {
+  const names = shortNames([...new Set(slots.map(({ worker }) => worker))], Math.floor(labelWidth() / 6.4) - 4);
+  return slots.map(({ worker, slot }) => (slot === 0 ? names.get(worker) : `${names.get(worker)} · ${slot + 1}`));
+}
+
+/** The run that most attempts of a bar belong to decides its colour. */
+export function mainObjective(item) {
+  return Object.entries(item.objectives).sort((a, b) => b[1] - a[1])[0]?.[0];
+}
+
+function renderBar(params, api, bars, indexOf, graphic) {
+  const bar = bars[params.dataIndex];
+  const [x0, y] = api.coord([bar.start, bar.row]);
+  const [x1] = api.coord([bar.end, bar.row]);
+  const height = Math.min(18, api.size([0, 1])[1] * 0.7);
+  const area = { x: params.coordSys.x, y: params.coordSys.y, width: params.coordSys.width, height: params.coordSys.height };
+  const full = { x: x0, y: y - height / 2, width: Math.max(x1 - x0, 1.5), height };
+  const shape = graphic.clipRectByRect(full, area);
+  if (!shape) return null;
+  const isBand = bar.item.count > 1;
+  const isRunning = bar.item.end === null;
+  const paint = color(seriesName(indexOf.get(mainObjective(bar.item)) ?? 7));
+  const children = [{ type: "rect", shape: { ...shape, r: 2.5 }, style: barStyle(paint, isBand, isRunning) }];
+  if (isRunning && bar.item.expected_end) children.push(expectedMark(bar, api, full, area, paint, graphic));
+  if (isBand && shape.width > 22) children.push(label(`${bar.item.count}`, shape, color("--text")));
+  if (!isBand && shape.width > 70) children.push(label(shorten(mainObjective(bar.item), Math.floor(shape.width / 7)), shape, color("--panel")));
+  if (bar.item.failed > 0) children.push(failureMark(shape));
+  if ((bar.item.attempt ?? 1) > 1 && shape.width > 14 && shape.width <= 70) children.push(label(`↻${bar.item.attempt}`, shape, color("--panel")));
+  return { type: "group", children: children.filter(Boolean) };
+}
+
+/** An outline from now to the expected end of what runs. */
+function expectedMark(bar, api, full, area, stroke, graphic) {
+  const [x] = api.coord([Date.parse(bar.item.expected_end), bar.row]);
+  const from = full.x + full.width;
+  if (x <= from) return null;
+  const shape = graphic.clipRectByRect({ x: from, y: full.y, width: x - from, height: full.height }, area);
+  return shape && { type: "rect", shape: { ...shape, r: 2.5 }, style: { fill: "transparent", stroke, opacity: 0.5, lineDash: [2, 3] } };
+}
+
+function barStyle(paint, isBand, isRunning) {
+  if (isRunning) return { fill: paint, opacity: 0.45, stroke: paint, lineWidth: 1.6, lineDash: [4, 3] };
+  if (isBand) return { fill: paint, opacity: 0.38, stroke: paint, lineWidth: 1 };
+  return { fill: paint, opacity: 0.9 };
+}
+
+function label(text, shape, fill) {
+  return {
+    type: "text",
+    style: { text, x: shape.x + shape.width / 2, y: shape.y + shape.height / 2, align: "center", verticalAlign: "middle", fontSize: 10, fill },
+  };
+}
+
+/** A red edge with a cross: not by colour alone. */
+function failureMark(shape) {
+  const x = shape.x + shape.width;
+  const y = shape.y + shape.height / 2;
+  return {
+    type: "group",
+    children: [
+      { type: "rect", shape: { x: x - 3, y: shape.y, width: 3, height: shape.height }, style: { fill: color("--bad") } },
+      { type: "text", style: { text: "✕", x: x - 1, y, align: "center", verticalAlign: "middle", fontSize: 11, fontWeight: 700, fill: color("--bad"), stroke: color("--panel"), lineWidth: 2.5 } },
+    ],
+  };
+}
+
+export function outcomeText(item) {
+  if (item.end === null) return "running";
+  if (item.count > 1) return item.failed ? `${plural(item.failed, "failure")}` : "done";
+  const kind = item.failure ? ` (${item.failure})` : "";
+  return `${item.outcome}${kind}`;
+}
+
+function describeBar({ item, start, end }) {
+  const runs = Object.entries(item.objectives).map(([name, times]) => (item.count > 1 ? `${name}: ${times}` : name));
+  const title = item.count > 1 ? `${item.count} short attempts` : `Job ${item.job}, sample ${item.sample}`;
+  const lines = [title, ...runs, `${clock(start, true)} – ${item.end ? clock(end, true) : "now"}, ${duration((end - start) / 1000)}`, outcomeText(item)];
+  if ((item.attempt ?? 1) > 1) lines.push(`attempt ${item.attempt}`);
+  if (item.expected_end) lines.push(`expected until ${clock(Date.parse(item.expected_end), true)}`);
+  return lines.join("\n");
+}
+
+export { BAD };

@@ -1,0 +1,46 @@
+// Lines over steps, time or counts.
+import { color } from "../data/theme.js";
+import { number } from "../pure/format.js";
+import { axis, base, fade } from "./look.js";
+
+const SYMBOLS = ["circle", "rect", "triangle", "diamond"];
+const DASHES = ["solid", [6, 3], [2, 2]];
+
+/** series: [{name, color, points: [[x, y], …], isStep}]; `x` and `y` are {title, format}. */
+export function linesOption({ series, x, y, band, yRange = {} }) {
+  return {
+    ...base(),
+    grid: { left: 70, right: 22, top: 20, bottom: 52 },
+    tooltip: { ...base().tooltip, trigger: "axis", formatter: (items) => describe(items, x, y) },
+    xAxis: { type: "value", ...axis(x.title, { axisLabel: labels(x), splitLine: { show: false }, minInterval: x.isWhole ? 1 : undefined }) },
+    yAxis: { type: "value", ...axis(y.title, { axisLabel: labels(y), nameGap: 52, ...yRange }) },
+    series: series.map((line, index) => ({
+      type: "line",
+      name: line.name,
+      step: line.isStep ? "end" : false,
+      symbol: SYMBOLS[index % SYMBOLS.length],
+      symbolSize: line.points.length > 60 ? 0 : 7,
+      showSymbol: line.points.length <= 60,
+      lineStyle: { width: 2, color: color(line.color), type: DASHES[Math.floor(index / 8) % DASHES.length] },
+      itemStyle: { color: color(line.color) },
+      areaStyle: series.length === 1 && !band ? { color: fade(line.color, 0.09), origin: "start" } : undefined,
+      markArea: index === 0 && band ? bandArea(band) : undefined,
+      data: line.points,
+    })),
+  };
+}
+
+function labels(side) {
+  return { color: color("--muted"), fontSize: 11, hideOverlap: true, formatter: side.format ?? ((value) => number(value, 3)) };
+}
+
+/** A range of good values behind the lines. */
+function bandArea([low, high]) {
+  return { silent: true, itemStyle: { color: fade("--good", 0.09) }, data: [[{ yAxis: low }, { yAxis: high }]] };
+}
+
+function describe(items, x, y) {
+  const format = (side, value) => (side.format ?? number)(value);
+  const lines = items.map(({ seriesName, value }) => `${seriesName}: ${format(y, value[1])}`);
+  return [`${x.title}: ${format(x, items[0].value[0])}`, ...lines].join("\n");
+}

@@ -1,0 +1,95 @@
+// Parallel coordinates of samples over variables and outputs, with brushes.
+import { color } from "../data/theme.js";
+import { valueOn } from "../data/samples.js";
+import { shortNames } from "../pure/axis.js";
+import { number } from "../pure/format.js";
+import { KINDS, ORDER } from "../pure/marks.js";
+import { base, fade } from "./look.js";
+import { describe } from "./scatter.js";
+
+const WIDTHS = { front: 2, predicted: 1.4 };
+const DASHES = { partial: [2, 3], excluded: [1, 4], predicted: [6, 4], infeasible: [5, 3] };
+const NAME_LENGTH = 15;
+const ARROWS = { minimize: " ↓", maximize: " ↑" };
+
+/** ECharts options; `axes` are variables and outputs. */
+export function parallelOption({ samples, axes, isShown, focus }) {
+  const names = axisNames(axes);
+  const shown = ORDER.map((kind) => lines(samples.filter((sample) => sample.kind === kind && isShown(sample)), kind, axes));
+  const dimmed = { ...lines(samples.filter((sample) => !isShown(sample)), "dominated", axes), z: 1 };
+  dimmed.lineStyle = { color: fade("--dominated", 1), opacity: 0.06, width: 1 };
+  dimmed.silent = true;
+  const chosen = samples.filter((sample) => sample.sample === focus && focus !== null);
+  const focused = { ...lines(chosen, "front", axes), z: 30, silent: true, lineStyle: { color: color("--chosen"), width: 3.5, opacity: 1 } };
+  return {
+    ...base(),
+    parallel: { left: 54, right: 70, top: 40, bottom: 20, parallelAxisDefault: axisLook() },
+    parallelAxis: axes.map((output, dim) => axisOf(output, dim, names)),
+    tooltip: { ...base().tooltip, formatter: ({ data }) => describe(data.mark, axes.slice(0, 14)) },
+    series: [dimmed, ...shown, focused].filter(({ data }) => data.length),
+  };
+}
+
+function axisLook() {
+  return {
+    nameTextStyle: { color: color("--text"), fontSize: 11.5, fontWeight: 560 },
+    nameGap: 14,
+    axisLine: { lineStyle: { color: color("--line-strong") } },
+    axisTick: { show: false },
+    axisLabel: {
+      color: color("--muted"), fontSize: 10.5, formatter: (value) => number(value, 3),
+      textBorderColor: color("--panel"), textBorderWidth: 3,
+    },
+    areaSelectStyle: { width: 18, color: color("--accent"), borderColor: color("--accent"), borderWidth: 1, opacity: 0.25 },
+    scale: true,
+  };
+}
+
+/** With unit and direction, as far as there is room. */
+function axisNames(axes) {
+  const short = shortNames(axes.map(({ name }) => name), NAME_LENGTH);
+  return axes.map(({ name, unit, direction }) => {
+    const text = short.get(name);
+    const hasRoom = text.length + (unit ?? "").length < NAME_LENGTH;
+    return `${text}${unit && hasRoom ? ` [${unit}]` : ""}${ARROWS[direction] ?? ""}`;
+  });
+}
+
+function axisOf(output, dim, names) {
+  const isLog = output.scale === "log";
+  return {
+    dim,
+    id: axisId(output.name),
+    name: names[dim],
+    type: isLog ? "log" : "value",
+    ...(output.isVariable ? { min: output.low, max: output.high } : {}),
+    splitNumber: 4,
+  };
+}
+
+export const axisId = (name) => `axis:${name}`;
+export const axisName = (id) => id.replace(/^axis:/, "");
+
+function lines(samples, kind, axes) {
+  return {
+    type: "parallel",
+    name: KINDS[kind].word,
+    z: 2 + ORDER.indexOf(kind),
+    progressive: 500,
+    inactiveOpacity: 0.05,
+    activeOpacity: kind === "front" ? 0.85 : 0.4,
+    lineStyle: { color: color(KINDS[kind].color), width: WIDTHS[kind] ?? 1, type: DASHES[kind] ?? "solid", opacity: kind === "front" ? 0.85 : 0.4 },
+    emphasis: { lineStyle: { width: 3, opacity: 1 } },
+    data: samples.map((mark) => ({ value: axes.map(({ name }) => valueOn(mark, name) ?? "-"), mark })),
+  };
+}
+
+/** Show ranges as brushes. The action is not documented by ECharts: it is used here only. */
+export function showRanges(chart, axes, ranges) {
+  for (const { name } of axes) {
+    if (!ranges[name]) continue;
+    const [low, high] = ranges[name];
+    const [least, most] = chart.getModel().getComponent("parallelAxis", axes.findIndex((axis) => axis.name === name)).axis.scale.getExtent();
+    chart.dispatchAction({ type: "axisAreaSelect", parallelAxisId: axisId(name), intervals: [[low ?? least, high ?? most]] });
+  }
+}

@@ -1,0 +1,107 @@
+// Two axes of samples, with a brush that writes ranges.
+import { color } from "../data/theme.js";
+import { valueOn } from "../data/samples.js";
+import { axisTitle } from "../pure/axis.js";
+import { number } from "../pure/format.js";
+import { HOLLOW, KINDS, ORDER, originOf } from "../pure/marks.js";
+import { axis, base, CROSS, fade, limitLines, markLine } from "./look.js";
+
+
+const SYMBOLS = { cross: CROSS, square: "rect" };
+
+/** ECharts options; `isShown(sample)` dims the others, `focus` is a sample number. */
+export function scatterOption({ samples, x, y, isShown, focus }) {
+  const series = ORDER.flatMap((kind) => [
+    marks(samples.filter((sample) => sample.kind === kind && !isShown(sample)), kind, x, y, true),
+    marks(samples.filter((sample) => sample.kind === kind && isShown(sample)), kind, x, y, false),
+  ]).filter(({ data }) => data.length);
+  const chosen = samples.filter((sample) => sample.sample === focus && focus !== null);
+  if (chosen.length) series.push(ring(chosen, x, y));
+  const lines = [...limitLines(x, "xAxis"), ...limitLines(y, "yAxis")];
+  if (series.length) series[0].markLine = markLine(lines);
+  return {
+    ...base(),
+    grid: { left: 70, right: 22, top: 20, bottom: 52 },
+    tooltip: { ...base().tooltip, formatter: ({ data }) => describe(data.mark, [x, y]) },
+    xAxis: axis(axisTitle(x), { type: x.scale === "log" ? "log" : "value" }),
+    yAxis: axis(axisTitle(y), { type: y.scale === "log" ? "log" : "value", nameGap: 50 }),
+    brush: { xAxisIndex: 0, yAxisIndex: 0, brushStyle: brushStyle(), outOfBrush: {}, throttleType: "debounce", throttleDelay: 80 },
+    series,
+  };
+}
+
+function brushStyle() {
+  return { color: fade("--accent", 0.1), borderColor: color("--accent"), borderWidth: 1 };
+}
+
+function marks(samples, kind, x, y, isDim) {
+  const { symbol, color: name, size } = KINDS[kind];
+  const isHollow = HOLLOW.has(kind);
+  const data = samples
+    .filter((sample) => isKnown(valueOn(sample, x.name)) && isKnown(valueOn(sample, y.name)))
+    .map((mark) => ({
+      value: [valueOn(mark, x.name), valueOn(mark, y.name)],
+      symbol: mark.sample !== null && originOf(mark) === "initial" && symbol === "circle" ? "rect" : undefined,
+      mark,
+    }));
+  return {
+    type: "scatter",
+    name: KINDS[kind].word,
+    symbol: SYMBOLS[symbol] ?? symbol,
+    symbolSize: size,
+    z: ORDER.indexOf(kind) + (isDim ? 0 : 10),
+    itemStyle: {
+      color: isHollow ? "transparent" : color(name),
+      borderColor: isHollow ? color(name) : color("--panel"),
+      borderWidth: isHollow ? 1.4 : 1,
+      opacity: isDim ? 0.14 : 0.92,
+    },
+    emphasis: { scale: 1.4 },
+    data,
+  };
+}
+
+function ring(samples, x, y) {
+  return {
+    type: "scatter",
+    symbol: "circle",
+    symbolSize: 21,
+    silent: true,
+    z: 40,
+    itemStyle: { color: "transparent", borderColor: color("--chosen"), borderWidth: 2.6 },
+    data: samples.map((sample) => ({ value: [valueOn(sample, x.name), valueOn(sample, y.name)] })),
+  };
+}
+
+function isKnown(value) {
+  return typeof value === "number";
+}
+
+/** The text of a mark's tooltip. */
+export function describe(mark, axes) {
+  const title = mark.sample === null ? "Predicted" : `Sample ${mark.sample}`;
+  const kind = mark.sample === null ? "by the models of the last step" : `${KINDS[mark.kind].word}, ${originOf(mark)}`;
+  const lines = axes.map((output) => valueLine(mark, output));
+  return [`${title} (${kind})`, ...new Set(lines)].join("\n");
+}
+
+function valueLine(mark, { name, unit }) {
+  const deviation = mark.deviation?.[name];
+  const spread = typeof deviation === "number" ? ` ± ${number(deviation, 2)}` : "";
+  return `${name}: ${number(valueOn(mark, name))}${spread}${unit ? ` ${unit}` : ""}`;
+}
+
+/** Draw the ranges of both axes as a brush, and let the reader draw another. */
+export function showBrush(chart, x, y, ranges) {
+  chart.dispatchAction({ type: "takeGlobalCursor", key: "brush", brushOption: { brushType: "rect", brushMode: "single" } });
+  const [rangeX, rangeY] = [ranges[x.name], ranges[y.name]];
+  if (!rangeX && !rangeY) return;
+  const coordRange = [closed(chart, 0, rangeX), closed(chart, 1, rangeY)];
+  chart.dispatchAction({ type: "brush", areas: [{ brushType: "rect", coordRange, xAxisIndex: 0, yAxisIndex: 0 }] });
+}
+
+function closed(chart, dimension, range) {
+  const axisModel = chart.getModel().getComponent(dimension === 0 ? "xAxis" : "yAxis", 0);
+  const [low, high] = axisModel.axis.scale.getExtent();
+  return [range?.[0] ?? low, range?.[1] ?? high];
+}

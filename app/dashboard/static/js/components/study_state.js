@@ -1,0 +1,27 @@
+// A study's state and expected end in words.
+import { html } from "../../vendor/ui.js";
+import { durationRange } from "../pure/format.js";
+import { Badge } from "./panel.js";
+
+const ENDINGS = {
+  budget_used: "budget used",
+  stopped: "stopped",
+  space_exhausted: "all points evaluated",
+};
+const PHASES = { initial: "Initial design", search: "Search" };
+
+export function StateBadge({ study }) {
+  if (study.phase === "finished") {
+    const why = ENDINGS[study.ending];
+    return html`<${Badge} tone=${study.ending === "stopped" ? "" : "good"}>Finished${why ? `: ${why}` : ""}<//>`;
+  }
+  if (study.state === "paused") return html`<${Badge} tone="warn">Paused<//>`;
+  return html`<${Badge} tone="info">${PHASES[study.phase] ?? study.phase}<//>`;
+}
+
+export function etaText(study) {
+  if (study.phase === "finished") return "finished";
+  const { low_s: low, high_s: high, unknown } = study.eta ?? {};
+  if (low === null || low === undefined) return unknown ?? "unknown";
+  return durationRange(low, high);
+}

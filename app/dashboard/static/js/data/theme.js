@@ -1,0 +1,44 @@
+// Light or dark: the system's, or the reader's choice.
+import { signal } from "../../vendor/ui.js";
+
+const KEY = "counterpoise-theme";
+const system = matchMedia("(prefers-color-scheme: dark)");
+
+function current() {
+  return document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light");
+}
+
+export const theme = signal(current());
+system.addEventListener("change", () => { theme.value = current(); });
+
+export function toggle() {
+  const next = current() === "dark" ? "light" : "dark";
+  document.documentElement.dataset.theme = next;
+  try {
+    localStorage.setItem(KEY, next);
+  } catch {
+    // Storage is blocked: the choice holds until the page is closed.
+  }
+  theme.value = next;
+}
+
+const probe = document.createElement("span");
+probe.hidden = true;
+document.documentElement.append(probe);
+
+/** A colour of css/tokens.css in the current theme, for canvases: color("--accent"). */
+export function color(name) {
+  probe.style.color = `var(${name})`;
+  return getComputedStyle(probe).color;
+}
+
+const SERIES = 8;
+
+/** The name of the colour of a study's n-th output; consistent on all pages. */
+export function seriesName(index) {
+  return `--series-${(index % SERIES) + 1}`;
+}
+
+export function seriesColor(index) {
+  return color(seriesName(index));
+}

@@ -1,0 +1,6 @@
+import { html } from "../../vendor/ui.js";
+import { Empty } from "../components/panel.js";
+
+export function Missing() {
+  return html`<${Empty} title="There is no such page"><p><a href="#/">All studies</a></p><//>`;
+}

@@ -1,0 +1,108 @@
+// Create a study from YAML or from a form that writes it; faults are shown at their lines.
+import { html, useEffect, useState } from "../../vendor/ui.js";
+import { Panel } from "../components/panel.js";
+import { get, post, Refusal, studyPath } from "../data/api.js";
+import { go, route } from "../data/navigation.js";
+import { lineOf } from "../pure/faults.js";
+import { studyHref } from "../pure/route.js";
+import { SpecForm } from "./new_study_form.js";
+
+const EXAMPLE = `name: wing
+variables:
+  - {name: span, low: 1.5, high: 4.0}
+  - {name: ribs, type: int, low: 3, high: 12}
+objectives:
+  - {name: mass, unit: kg}
+  - {name: drag, unit: N}
+  - {name: stiffness, direction: maximize}
+budget: 60
+`;
+
+export function NewStudy() {
+  const [text, setText] = useState(EXAMPLE);
+  const [faults, setFaults] = useState([]);
+  const [isForm, setIsForm] = useState(false);
+  const { from } = route.value.query;
+  useEffect(() => { if (from) copyOf(from).then(setText); }, [from]);
+  document.title = "New study · Counterpoise";
+
+  async function create(isPaused) {
+    const { spec, document, lines, faults: syntax } = await parse(text);
+    if (syntax.length) {
+      setFaults(syntax);
+      return;
+    }
+    try {
+      const study = await post(`studies${isPaused ? "?paused=true" : ""}`, spec);
+      go(studyHref(study.name));
+    } catch (error) {
+      setFaults(faultsOf(error, document, lines));
+    }
+  }
+
+  return html`
+    <div class="page-head"><h1>New study</h1>
+      <div class="segmented" role="group" aria-label="Input">
+        <button aria-pressed=${String(!isForm)} onClick=${() => setIsForm(false)}>YAML</button>
+        <button aria-pressed=${String(isForm)} onClick=${() => setIsForm(true)}>Form</button>
+      </div>
+    </div>
+    <div class="new-study">
+      <${Panel} title=${isForm ? "Form" : "Specification"} note=${isForm ? "It writes the YAML." : "YAML or JSON."}>
+        ${isForm
+          ? html`<${SpecForm} text=${text} onText=${setText} />`
+          : html`<${Editor} text=${text} onText=${setText} faults=${faults} />`}
+      <//>
+      <${Panel} title="Create">
+        <${FaultList} faults=${faults} />
+        <div class="row">
+          <button class="primary" onClick=${() => create(false)}>Create the study</button>
+          <button onClick=${() => create(true)}>Create paused</button>
+        </div>
+        <p class="note">A paused study plans nothing before it is resumed, so that evaluations can be imported first.</p>
+      <//>
+    </div>
+  `;
+}
+
+function Editor({ text, onText, faults }) {
+  const bad = new Set(faults.map(({ line }) => line));
+  const rows = Math.max(text.split("\n").length + 1, 16);
+  return html`
+    <div class="editor">
+      <ol aria-hidden="true">${Array.from({ length: rows }, (_, index) => html`<li class=${bad.has(index + 1) ? "bad" : undefined}>${index + 1}</li>`)}</ol>
+      <textarea rows=${rows} wrap="off" spellcheck="false" aria-label="Specification" aria-invalid=${faults.length ? "true" : undefined}
+        value=${text} onInput=${(event) => onText(event.currentTarget.value)}></textarea>
+    </div>
+  `;
+}
+
+function FaultList({ faults }) {
+  if (!faults.length) return null;
+  return html`
+    <ul class="plain fault" role="alert">
+      ${faults.map(({ line, pointer, detail }) => html`<li><strong>${line ? `Line ${line}` : pointer}</strong>: ${pointer && line ? html`<code>${pointer.replace(/^#\/?/, "")}</code> ` : ""}${detail}</li>`)}
+    </ul>
+  `;
+}
+
+async function parse(text) {
+  const { LineCounter, parseDocument } = await import("../../vendor/yaml.js");
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  const faults = document.errors.map((error) => ({ line: error.linePos?.[0].line, pointer: "", detail: error.message.split("\n")[0] }));
+  return { spec: faults.length ? null : document.toJS(), document, lines, faults };
+}
+
+function faultsOf(error, document, lines) {
+  if (!(error instanceof Refusal) || !error.faults.length) return [{ line: null, pointer: "Refused", detail: error.message }];
+  return error.faults.map(({ pointer, detail }) => ({ line: lineOf(document, lines, pointer), pointer, detail }));
+}
+
+async function copyOf(name) {
+  const { spec } = await get(studyPath(name));
+  const { stringify } = await import("../../vendor/yaml.js");
+  const { seed: _, ...rest } = spec;
+  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null && value !== ""));
+  return stringify({ ...given, name: `${name}-2` });
+}

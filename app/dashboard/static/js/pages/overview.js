@@ -1,0 +1,78 @@
+// Is it running, is anything wrong, when is it done?
+import { html } from "../../vendor/ui.js";
+import { Health, WorkerCommand } from "../components/health.js";
+import { Metric, Panel, Progress } from "../components/panel.js";
+import { etaText } from "../components/study_state.js";
+import { StudyActions } from "../components/study_actions.js";
+import { studyPath } from "../data/api.js";
+import { now } from "../data/clock.js";
+import { useResource } from "../data/resource.js";
+import { count, dateTime, duration, number, plural, relative } from "../pure/format.js";
+import { studyHref } from "../pure/route.js";
+import { FrontChoices } from "./overview_choices.js";
+import { HypervolumePanel, RunningPanel } from "./overview_now.js";
+import { OutputsTable } from "./overview_outputs.js";
+
+export function Overview({ study }) {
+  const overview = useResource(studyPath(study.name, "overview"), { quietMs: 3000 });
+  const convergence = useResource(studyPath(study.name, "convergence", { points: 60 }), { quietMs: 5000 });
+  const eta = overview.data?.eta;
+  const needsWorkers = study.health.some(({ code }) => code === "no_worker");
+  const isUntouched = study.evaluated_full === 0 && !needsWorkers && study.objectives.every(({ done, leased }) => !done && !leased);
+  return html`
+    <div class="stack">
+      <${Health} study=${study.name} items=${study.health} />
+      ${isUntouched && study.phase !== "finished" && html`<${NoValuesYet} study=${study} />`}
+      <${Panel} title="Progress" controls=${html`<${StudyActions} study=${study} />`}>
+        <${Progress} done=${study.evaluated_full} planned=${study.planned_full} total=${study.budget} label="Full samples" />
+        <dl class="metrics overview-metrics">
+          <${Metric} label="Full samples" value=${count(study.evaluated_full)} unit="of ${count(study.budget)}"
+            extra=${plannedText(study)} />
+          <${Metric} ...${endMetric(study, eta)} />
+          <${Metric} label="Step" value=${count(study.step)}
+            extra=${study.planning_s !== null && `planned in ${duration(study.planning_s)}`} />
+          <${Metric} label="Hypervolume" value=${number(study.hypervolume?.value)}
+            extra=${html`<a href=${studyHref(study.name, "convergence")}>Is it still worth it?</a>`} />
+          <${Metric} label="Front" value=${count(study.hypervolume?.front)} unit="samples"
+            extra=${html`<a href=${studyHref(study.name, "tradeoffs")}>Show the trade-offs</a>`} />
+        </dl>
+      <//>
+      <${FrontChoices} study=${study} />
+      <div class="grid">
+        <${HypervolumePanel} study=${study} convergence=${convergence.data} />
+        <${RunningPanel} study=${study} />
+      </div>
+      <${OutputsTable} study=${study} />
+      ${study.spec.notes && html`<${Panel} title="Notes"><p class="notes">${study.spec.notes}</p><//>`}
+    </div>
+  `;
+}
+
+function plannedText(study) {
+  const running = study.planned_full - study.evaluated_full;
+  const parts = [];
+  if (running > 0) parts.push(`${count(running)} in evaluation`);
+  if (study.imported) parts.push(`${plural(study.imported, "sample")} imported`);
+  return parts.join(", ");
+}
+
+function endMetric(study, eta) {
+  if (study.phase === "finished") {
+    const took = (Date.parse(study.finished_at) - Date.parse(study.created_at)) / 1000;
+    return { label: "Finished", value: relative(study.finished_at, now.value), extra: `${dateTime(study.finished_at)}, after ${duration(took)}` };
+  }
+  const started = `started ${relative(study.created_at, now.value)}`;
+  if (!eta) return { label: "Time left", value: "–", extra: started };
+  if (eta.low_s === null) return { label: "Time left", value: "unknown", extra: eta.unknown };
+  const until = new Date(now.value + eta.high_s * 1000).toISOString();
+  return { label: "Time left", value: etaText({ ...study, eta }), extra: `until ${dateTime(until)} at the latest; ${started}` };
+}
+
+function NoValuesYet({ study }) {
+  const runs = study.objectives.filter((objective) => !objective.same_run_as).map(({ name }) => name);
+  return html`
+    <${Panel} title="Waiting for the first worker" note="Start one wherever the simulations can run:">
+      <${WorkerCommand} study=${study.name} objectives=${runs} />
+    <//>
+  `;
+}

@@ -1,0 +1,62 @@
+// What runs now, with the time left, and the line of the hypervolume.
+import { html, useCallback } from "../../vendor/ui.js";
+import { ChartPanel } from "../charts/chart_panel.js";
+import { linesOption } from "../charts/lines.js";
+import { Panel } from "../components/panel.js";
+import { Table } from "../components/table.js";
+import { now } from "../data/clock.js";
+import { useResource } from "../data/resource.js";
+import { readTimeline, timelinePath } from "../data/timeline.js";
+import { mainObjective } from "../charts/gantt.js";
+import { duration, number, relative } from "../pure/format.js";
+import { studyHref } from "../pure/route.js";
+
+const WINDOW_MS = 60_000; // what runs now has not ended: a short span has it all
+
+export function RunningPanel({ study }) {
+  const from = new Date(Math.floor(now.value / WINDOW_MS) * WINDOW_MS - WINDOW_MS).toISOString();
+  const isRunning = study.objectives.some(({ leased }) => leased > 0);
+  const path = isRunning ? timelinePath(study.name, { start: from }) : null;
+  const timeline = useResource(path, { read: readTimeline, quietMs: 5000 });
+  const items = isRunning ? (timeline.data?.items ?? []).filter(({ end }) => end === null) : [];
+  if (study.phase === "finished") return null;
+  const all = html`<a href=${studyHref(study.name, "work")}>Timeline</a>`;
+  return html`
+    <${Panel} title="Running now" controls=${all}>
+      ${items.length
+        ? html`<${Table} caption="Running now" columns=${COLUMNS} rows=${items} rowKey=${({ job }) => job} size=${6} />`
+        : html`<p class="note">No job is running.</p>`}
+    <//>
+  `;
+}
+
+const COLUMNS = [
+  { key: "objective", title: "Run", isName: true, value: mainObjective },
+  { key: "worker", title: "Worker", isName: true, value: ({ worker }) => worker },
+  { key: "since", title: "For", isNumber: true, value: ({ start }) => Date.parse(start), cell: ({ start }) => duration((now.value - Date.parse(start)) / 1000) },
+  { key: "left", title: "Expected end", isNumber: true, value: ({ expected_end: end }) => end, cell: expectedText },
+  { key: "job", title: "Job", isId: true, value: ({ job }) => job, cell: ({ job }) => html`<a href="#/jobs/${job}">${job}</a>` },
+];
+
+function expectedText({ expected_end: end }) {
+  if (!end) return "–";
+  return Date.parse(end) < now.value ? html`<span class="late">longer than usual</span>` : relative(end, now.value);
+}
+
+export function HypervolumePanel({ study, convergence }) {
+  const points = (convergence?.points ?? []).filter(({ hypervolume }) => hypervolume !== null);
+  const option = useCallback(() => linesOption({
+    series: [{ name: "hypervolume", color: "--series-1", isStep: true, points: points.map((point) => [point.slow_evaluations ?? point.number, point.hypervolume]) }],
+    x: { title: "slow evaluations", isWhole: true }, y: { title: "hypervolume" },
+  }), [convergence]);
+  if (points.length < 2) return null;
+  const columns = [
+    { key: "step", title: "Step", isNumber: true, value: (point) => point.number },
+    { key: "hypervolume", title: "Hypervolume", isNumber: true, value: (point) => point.hypervolume, cell: (point) => number(point.hypervolume, 6) },
+  ];
+  return html`
+    <${ChartPanel} title="Hypervolume" note=${convergence.detail} option=${option} height=${240}
+      label=${`Hypervolume over ${points.length} steps, now ${number(points.at(-1).hypervolume)}. The same data are in the table.`}
+      table=${{ columns, rows: points, rowKey: (point) => point.number, name: `${study.name}-hypervolume` }} />
+  `;
+}

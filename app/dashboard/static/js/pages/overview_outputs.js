@@ -1,0 +1,44 @@
+// The outputs of a study: what they cost, and how far their jobs are.
+import { html } from "../../vendor/ui.js";
+import { Badge, Panel } from "../components/panel.js";
+import { Table } from "../components/table.js";
+import { seriesName } from "../data/theme.js";
+import { limitText } from "../pure/axis.js";
+import { count, duration, number, withUnit } from "../pure/format.js";
+import { outputsOf } from "../pure/marks.js";
+
+export function OutputName({ name, unit, index }) {
+  return html`<span class="output"><i class="swatch" style=${{ background: `var(${seriesName(index)})` }}></i>${withUnit(name, unit)}</span>`;
+}
+
+const counter = (key, title) => ({
+  key, title, isNumber: true, value: (row) => row[key], cell: (row) => (row.same_run_as ? "" : count(row[key])),
+});
+
+const COLUMNS = [
+  { key: "name", title: "Output", isName: true, value: (row) => row.name, cell: (row) => html`<${OutputName} ...${row} />` },
+  { key: "goal", title: "Goal", value: (row) => row.goal },
+  { key: "cost", title: "Median run", isNumber: true, value: (row) => row.median_duration_s,
+    cell: (row) => (row.same_run_as ? html`<span class="note">with ${row.same_run_as}</span>` : duration(row.median_duration_s)) },
+  { key: "ratio", title: "Ratio", isNumber: true, value: (row) => row.ratio,
+    cell: (row) => html`${number(row.ratio, 3)} ${row.cheap && html`<${Badge}>cheap<//>`}` },
+  counter("ready", "Waiting"),
+  counter("leased", "Running"),
+  counter("done", "Done"),
+  { ...counter("failed", "Failed"), cell: (row) => (row.failed ? html`<${Badge} tone="bad">${count(row.failed)}<//>` : row.same_run_as ? "" : "0") },
+  counter("superseded", "Superseded"),
+];
+
+export function OutputsTable({ study }) {
+  const declared = new Map(outputsOf(study.spec).map((output) => [output.name, output]));
+  const rows = study.objectives.map((objective, index) => {
+    const output = declared.get(objective.name) ?? {};
+    const aim = output.isObjective === false ? "limit" : objective.direction;
+    return { ...objective, index, goal: aim + limitText(output) };
+  });
+  return html`
+    <${Panel} title="Outputs and their jobs" note="Ratios are ${study.ratio_source}: evaluations that fit into one of the slowest run.">
+      <${Table} caption="Outputs and their jobs" columns=${COLUMNS} rows=${rows} rowKey=${(row) => row.name} />
+    <//>
+  `;
+}

@@ -1,0 +1,53 @@
+// Samples as rows: the twin of the charts.
+import { html, useMemo } from "../../vendor/ui.js";
+import { Badge } from "../components/panel.js";
+import { Table } from "../components/table.js";
+import { valueOn } from "../data/samples.js";
+import { select, selection } from "../data/shared_selection.js";
+import { axisTitle } from "../pure/axis.js";
+import { number } from "../pure/format.js";
+import { originOf } from "../pure/marks.js";
+
+const TONES = { front: "info", infeasible: "bad" };
+
+/** Columns for number, kind, origin and these variables or outputs. */
+export function sampleColumns(study, axes) {
+  return [
+    { key: "sample", title: "Sample", isId: true, value: (row) => row.sample, cell: (row) => html`<${SampleButton} row=${row} />` },
+    { key: "kind", title: "Kind", value: (row) => row.kind, cell: (row) => html`<${Badge} tone=${TONES[row.kind] ?? ""}>${row.kind}<//>` },
+    { key: "origin", title: "From", value: (row) => row.step ?? "imported", cell: (row) => originText(row) },
+    ...axes.map((axis) => ({
+      key: `axis:${axis.name}`, title: axisTitle(axis), isNumber: true,
+      value: (row) => valueOn(row, axis.name),
+      cell: (row) => valueCell(row, axis.name),
+    })),
+  ];
+}
+
+/** By keyboard, what a click on the row does. */
+function SampleButton({ row }) {
+  const isChosen = row.sample === selection.value.focus;
+  return html`<button class="link" aria-pressed=${String(isChosen)} aria-label="Show sample ${row.sample}">${row.sample}</button>`;
+}
+
+function originText(row) {
+  const [, ...rest] = (row.step ?? "").split(":");
+  return [originOf(row), ...rest].join(" ");
+}
+
+function valueCell(row, name) {
+  const failure = row.failures[name];
+  if (failure) return html`<${Badge} tone="bad">${failure}<//>`;
+  return number(valueOn(row, name));
+}
+
+export function SampleTable({ study, outputs, rows, axes, size }) {
+  const shownAxes = axes ?? [...outputs, ...study.spec.variables];
+  const columns = useMemo(() => sampleColumns(study, shownAxes), [study.spec, outputs]);
+  const chosen = selection.value;
+  const toggle = (row) => select({ ...chosen, focus: row.sample === chosen.focus ? null : row.sample });
+  return html`
+    <${Table} caption="Samples" columns=${columns} rows=${rows} rowKey=${(row) => row.sample} size=${size}
+      isChosen=${(row) => row.sample === chosen.focus} onRow=${toggle} />
+  `;
+}

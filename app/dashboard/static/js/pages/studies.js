@@ -1,0 +1,74 @@
+// The list of studies: is anything wrong, and when is it done?
+import { html } from "../../vendor/ui.js";
+import { Badge, Empty, Loaded, Panel, Progress } from "../components/panel.js";
+import { Command } from "../components/command.js";
+import { Sparkline } from "../components/sparkline.js";
+import { etaText, StateBadge } from "../components/study_state.js";
+import { Table } from "../components/table.js";
+import { getAll } from "../data/api.js";
+import { now } from "../data/clock.js";
+import { useResource } from "../data/resource.js";
+import { isAdmin } from "../data/session.js";
+import { count, plural, relative } from "../pure/format.js";
+import { studyHref } from "../pure/route.js";
+
+const COLUMNS = [
+  { key: "name", title: "Study", isName: true, value: (study) => study.name,
+    cell: (study) => html`<a class="strong" href=${studyHref(study.name)}>${study.name}</a>` },
+  { key: "state", title: "State", value: (study) => study.phase, cell: (study) => html`<${StateBadge} study=${study} />` },
+  { key: "progress", title: "Full samples", value: (study) => study.evaluated_full / study.budget, cell: ProgressCell },
+  { key: "eta", title: "Time left", value: (study) => study.eta.high_s, cell: (study) => (study.phase === "finished" ? "–" : html`<span class=${study.eta.low_s === null ? "note" : ""}>${etaText(study)}</span>`) },
+  { key: "front", title: "Front", isNumber: true, value: (study) => study.front, cell: (study) => count(study.front) },
+  { key: "hypervolume", title: "Hypervolume", cell: (study) => html`
+      <${Sparkline} values=${study.hypervolume} label="Hypervolume over ${plural(study.hypervolume.length, "step")}" />` },
+  { key: "health", title: "Health", value: (study) => study.health.length, cell: HealthCell },
+  { key: "created", title: "Created", value: (study) => study.created_at, cell: (study) => relative(study.created_at, now.value) },
+];
+
+export function Studies() {
+  const studies = useResource("overview", { read: (path) => getAll(path, 2000, 100), quietMs: 3000 });
+  return html`
+    <div class="page-head">
+      <h1>Studies</h1>
+      ${isAdmin.value && html`<a class="button primary" href="#/new">New study</a>`}
+    </div>
+    <${Loaded} resource=${studies}>${(items) => (items.length ? html`<${List} items=${items} />` : html`<${NoStudies} />`)}<//>
+  `;
+}
+
+function List({ items }) {
+  return html`
+    <${Panel}>
+      <${Table} caption="Studies" columns=${COLUMNS} rows=${items} rowKey=${(study) => study.name}
+        sort=${{ key: "created", isDescending: true }} />
+    <//>
+  `;
+}
+
+function NoStudies() {
+  return html`
+    <${Panel}>
+      <${Empty} title="There is no study yet">
+        <p>A study declares variables, objectives and a budget. Create one here, from Python, or on the command line:</p>
+        <${Command} text="counterpoise study create wing.yaml" />
+        <p>To see a small study at work first: <code>counterpoise demo --stay</code></p>
+      <//>
+    <//>
+  `;
+}
+
+function ProgressCell(study) {
+  return html`
+    <div class="progress-cell">
+      <${Progress} done=${study.evaluated_full} planned=${study.planned_full} total=${study.budget} label="Full samples of ${study.name}" />
+      <span>${count(study.evaluated_full)} / ${count(study.budget)}</span>
+    </div>
+  `;
+}
+
+function HealthCell(study) {
+  const items = study.health.filter(({ code }) => code !== "paused");
+  if (!items.length) return html`<${Badge} tone="good">OK<//>`;
+  return html`<a href=${studyHref(study.name)} title=${items.map(({ detail }) => detail).join("\n")}>
+    <${Badge} tone="warn">${plural(items.length, "warning")}<//></a>`;
+}

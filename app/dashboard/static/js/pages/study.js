@@ -1,0 +1,41 @@
+// The frame of a study's pages: name, state, tabs. The selection follows from tab to tab.
+import { html } from "../../vendor/ui.js";
+import { ProblemCard } from "../components/panel.js";
+import { StateBadge } from "../components/study_state.js";
+import { studyPath } from "../data/api.js";
+import { route } from "../data/navigation.js";
+import { useResource } from "../data/resource.js";
+import { selectionQuery } from "../data/shared_selection.js";
+import { studyHref, TABS } from "../pure/route.js";
+import { Balance } from "./balance.js";
+import { Convergence } from "./convergence.js";
+import { Models } from "./models.js";
+import { Overview } from "./overview.js";
+import { Samples } from "./samples.js";
+import { SetUp } from "./set_up.js";
+import { TradeOffs } from "./trade_offs.js";
+import { Work } from "./work.js";
+
+const PAGES = {
+  overview: Overview, work: Work, tradeoffs: TradeOffs, convergence: Convergence,
+  models: Models, balance: Balance, samples: Samples, setup: SetUp,
+};
+
+export function Study() {
+  const { study: name, tab } = route.value;
+  const study = useResource(studyPath(name));
+  const Page = PAGES[tab];
+  document.title = `${name} · Counterpoise`;
+  return html`
+    <div class="page-head">
+      <div class="row"><h1>${name}</h1>${study.data && html`<${StateBadge} study=${study.data} />`}</div>
+    </div>
+    <nav class="tabs" aria-label="Study">
+      ${TABS.map(([key, title]) => html`
+        <a href=${studyHref(name, key, selectionQuery())} aria-current=${key === tab ? "page" : undefined}>${title}</a>`)}
+    </nav>
+    ${study.data && html`<${Page} key=${tab} study=${study.data} />`}
+    ${!study.data && study.error && html`<${ProblemCard} error=${study.error} />`}
+    ${study.isLoading && html`<div class="skeleton" role="status" aria-label="Loading"></div>`}
+  `;
+}

@@ -1,0 +1,57 @@
+// What a sample is, for its mark in charts and its word in tables.
+
+/** From back to front. */
+export const ORDER = ["excluded", "partial", "dominated", "infeasible", "predicted", "front"];
+/** Drawn as an outline: what is not known in full, or does not count. */
+export const HOLLOW = new Set(["partial", "predicted", "excluded"]);
+
+export const KINDS = {
+  front: { word: "front", symbol: "circle", color: "--front", size: 11 },
+  dominated: { word: "dominated", symbol: "circle", color: "--dominated", size: 7 },
+  infeasible: { word: "infeasible", symbol: "cross", color: "--bad", size: 9 },
+  partial: { word: "partial", symbol: "triangle", color: "--partial", size: 7 },
+  excluded: { word: "excluded by an engineer", symbol: "square", color: "--partial", size: 8 },
+  predicted: { word: "predicted", symbol: "diamond", color: "--predicted", size: 10 },
+};
+
+/** The kind of a sample; `front` is a set of sample numbers, `limits` lists outputs with bounds. */
+export function kindOf(sample, front, limits = []) {
+  if (sample.excluded) return "excluded";
+  if (front.has(sample.sample)) return "front";
+  if (isInfeasible(sample, limits)) return "infeasible";
+  return sample.full && sample.open === 0 && Object.keys(sample.failures).length === 0
+    ? "dominated"
+    : "partial";
+}
+
+export function isInfeasible(sample, limits) {
+  if (Object.values(sample.failures).includes("infeasible")) return true;
+  return brokenLimits(sample, limits).length > 0;
+}
+
+/** Names of the outputs whose known value breaks a limit. */
+export function brokenLimits(sample, limits) {
+  return limits
+    .filter(({ name, lower, upper }) => {
+      const value = sample.values[name];
+      if (value === undefined) return false;
+      return (isNumber(lower) && value < lower) || (isNumber(upper) && value > upper);
+    })
+    .map(({ name }) => name);
+}
+
+function isNumber(value) {
+  return typeof value === "number";
+}
+
+/** Outputs of a specification, objectives then constraints, with direction, unit and limits. */
+export function outputsOf(spec) {
+  const objectives = (spec.objectives ?? []).map((objective) => ({ ...objective, isObjective: true }));
+  const constraints = (spec.constraints ?? []).map((constraint) => ({ ...constraint, isObjective: false }));
+  return [...objectives, ...constraints];
+}
+
+/** Where a sample came from: "initial", "search", "stream" or "imported". */
+export function originOf(sample) {
+  return sample.step ? sample.step.split(":")[0] : "imported";
+}
