@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from counterpoise.client import Client as Client
     from counterpoise.errors import RequestFailed as RequestFailed
+    from counterpoise.local.optimize import optimize as optimize
+    from counterpoise.local.result import Result as Result
     from counterpoise.worker.script import Worker as Worker
     from counterpoise.worker.simulation_api import Infeasible as Infeasible
     from counterpoise.worker.simulation_api import Infrastructure as Infrastructure
@@ -19,6 +21,8 @@ __version__ = version("counterpoise")
 _MODULES = {
     "Client": "counterpoise.client",
     "RequestFailed": "counterpoise.errors",
+    "Result": "counterpoise.local.result",
+    "optimize": "counterpoise.local.optimize",
     "Infeasible": "counterpoise.worker.simulation_api",
     "Infrastructure": "counterpoise.worker.simulation_api",
     "Worker": "counterpoise.worker.script",

@@ -12,8 +12,9 @@ from rich.console import Console
 from counterpoise import __version__
 from counterpoise.commands import bench, demo, doctor, replay, server
 from counterpoise.commands.options import AsJson
-from counterpoise.commands.study import import_export, study, watch
-from counterpoise.commands.work import explain, worker, workers
+from counterpoise.commands.run import run
+from counterpoise.commands.study import import_export, jobs, points, study, watch
+from counterpoise.commands.work import explain, job, worker, workers
 
 app = typer.Typer(
     name="counterpoise",
@@ -23,16 +24,20 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+run.add_to(app)
 server.add_to(app)
 demo.add_to(app)
 bench.add_to(app)
 study.add_to(app)
 import_export.add_to(study.study)
+points.add_to(study.study)
 watch.add_to(study.study)
+jobs.add_to(study.study)
 worker.add_to(app)
 doctor.add_to(app)
 replay.add_to(app)
 explain.add_to(app)
+job.add_to(app)
 workers.add_to(app)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -58,7 +59,7 @@ class Connection:
         self.url = (url or os.environ.get("COUNTERPOISE_URL") or DEFAULT_URL).rstrip(
             "/"
         )
-        self.token = token or os.environ.get("COUNTERPOISE_TOKEN") or None
+        self.token = token or os.environ.get("COUNTERPOISE_TOKEN") or _token_of_file()
         self.retry_s = retry_s
         try:
             self._http = httpx.Client(
@@ -215,3 +216,17 @@ def _is_loopback(url: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback
     except (httpx.InvalidURL, ValueError):
         return False
+
+
+def _token_of_file() -> str | None:
+    """A secret that an orchestrator mounts, or that only its owner can read."""
+    file = os.environ.get("COUNTERPOISE_TOKEN_FILE")
+    if not file:
+        return None
+    try:
+        return Path(file).read_text().strip() or None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise RequestFailed(
+            f"COUNTERPOISE_TOKEN_FILE {file} cannot be read: {reason}"
+        ) from None

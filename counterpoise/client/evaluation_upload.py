@@ -3,13 +3,14 @@ them are checked first.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
 from counterpoise.client.connection import Connection
 from counterpoise.client.evaluation_file import Part, split
 from counterpoise.errors import Refused, RequestFailed
+from counterpoise.wire.contradictions import MOST_FAULTS
 from counterpoise.wire.problems import Fault, list_faults
 from counterpoise.wire.views import Imported
 
@@ -59,22 +60,20 @@ class _Upload:
         has faults.
         """
         imported: list[Imported] = []
-        refusals: list[Refused] = []
-        faults: list[Fault] = []
+        refused = _RefusedParts()
         for number, part in enumerate(self.parts, 1):
             try:
                 imported.append(self._send_part(part, dry_run))
             except Refused as error:
                 if not error.faults:
                     raise
-                refusals.append(error)
-                faults += [part.in_file(fault) for fault in error.faults]
+                refused.add(part, error)
                 if not dry_run:
                     break
             if self.progress is not None:
                 self.progress(number, len(self.parts))
-        if refusals:
-            raise _with_faults(refusals[0], faults)
+        if refused.first is not None:
+            raise refused.in_file(refused.first)
         return imported
 
     def _send_part(self, part: Part, dry_run: bool) -> Imported:
@@ -98,20 +97,34 @@ class _Upload:
             ) from None
 
 
-def _with_faults(refusal: Refused, faults: Sequence[Fault]) -> Refused:
-    """The refusal with the faults of all parts, each once, in the order of the file."""
-    # Every part has the same header
-    different = {(fault.pointer, fault.detail): fault for fault in faults}
-    ordered = sorted(different.values(), key=lambda fault: fault.row or 0)
-    count = "1 fault" if len(ordered) == 1 else f"{len(ordered)} faults"
-    problem = (
-        refusal.problem.model_copy(update={"errors": ordered})
-        if refusal.problem
-        else None
-    )
-    return Refused(
-        f"{count}; nothing was imported{list_faults(ordered)}", refusal.status, problem
-    )
+@dataclass(slots=True)
+class _RefusedParts:
+    """The faults of all parts: the first ones in the order of the file, and how many
+    there are.
+    """
+
+    first: Refused | None = None
+    faults: list[Fault] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, part: Part, refusal: Refused) -> None:
+        self.first = self.first or refusal
+        faults = [*self.faults, *map(part.in_file, refusal.faults)]
+        # Every part has the same header, and the same faults of it
+        different = {(fault.pointer, fault.detail): fault for fault in faults}
+        known = refusal.problem.error_count if refusal.problem else None
+        count_of_part = len(refusal.faults) if known is None else known
+        self.count += count_of_part - (len(faults) - len(different))
+        ordered = sorted(different.values(), key=lambda fault: fault.row or 0)
+        self.faults = ordered[:MOST_FAULTS]
+
+    def in_file(self, refusal: Refused) -> Refused:
+        """A refusal with the faults of all parts."""
+        count = "1 fault" if self.count == 1 else f"{self.count} faults"
+        detail = f"{count}; nothing was imported{list_faults(self.faults, self.count)}"
+        changes = {"errors": self.faults, "error_count": self.count}
+        problem = refusal.problem and refusal.problem.model_copy(update=changes)
+        return Refused(detail, refusal.status, problem)
 
 
 def _total(parts: Sequence[Imported], dry_run: bool) -> Imported:

@@ -33,18 +33,19 @@ def response_error(
     try:
         problem = Problem.model_validate_json(response.content)
     except ValidationError:
-        detail = f"{response.url} responded {status} {response.reason_phrase}; is COUNTERPOISE_URL right?"
-        return (
-            ServerUnavailable(detail, status)
-            if is_unavailable
-            else UnexpectedResponse(detail, status)
-        )
+        responded = f"{response.url} responded {status} {response.reason_phrase}"
+        if is_unavailable:
+            detail = f"{responded}; the server or its proxy is restarting or overloaded"
+            return ServerUnavailable(detail, status)
+        return UnexpectedResponse(f"{responded}; is COUNTERPOISE_URL right?", status)
     hint = ""
-    if status == 401 and not has_token:
-        hint = "\nSet COUNTERPOISE_TOKEN, or give --token."
+    if status == 401 and has_token:
+        hint = "\nThe server does not know the token that was sent: check COUNTERPOISE_TOKEN, or --token."
+    elif status == 401:
+        hint = "\nNo token was sent: set COUNTERPOISE_TOKEN, or give --token."
     if problem.type == ROUTE_NOT_FOUND:
         hint = "\nIs the server older than this? Compare versions with: counterpoise doctor"
-    detail = problem.detail + list_faults(problem.errors) + hint
+    detail = problem.detail + list_faults(problem.errors, problem.error_count) + hint
     return (
         ServerUnavailable(detail, status, problem)
         if is_unavailable

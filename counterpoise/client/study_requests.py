@@ -9,8 +9,10 @@ from counterpoise.client.evaluation_upload import upload_evaluations
 from counterpoise.client.event_stream import stream_events
 from counterpoise.client.typed_requests import TypedRequests, body_of
 from counterpoise.wire.events import Event
+from counterpoise.wire.points import EvaluatedPoint, Exclusion
 from counterpoise.wire.specification import NAME_RULE, Name, Specification
 from counterpoise.wire.views import (
+    CancelledJob,
     FrontItem,
     Imported,
     JobStory,
@@ -70,10 +72,54 @@ class StudyRequests(TypedRequests):
             StudyView, _path(study, "/extend"), {"budget": budget}, idempotent=False
         )
 
-    def retry(self, study: str, objectives: Sequence[str] | None = None) -> int:
-        """Make failed jobs ready again; returns how many."""
-        body = {"objectives": None if objectives is None else list(objectives)}
+    def retry(
+        self,
+        study: str,
+        objectives: Sequence[str] | None = None,
+        *,
+        infeasible: bool = False,
+    ) -> int:
+        """Make failed jobs ready again, or with `infeasible` those that were reported
+        as infeasible; returns how many.
+        """
+        body = {
+            "objectives": None if objectives is None else list(objectives),
+            "infeasible": infeasible,
+        }
         return self._post(Retried, _path(study, "/retry"), body, idempotent=False).jobs
+
+    def evaluate_point(
+        self,
+        study: str,
+        x: Mapping[str, float],
+        *,
+        objectives: Sequence[str] | None = None,
+        outside_budget: bool = False,
+    ) -> EvaluatedPoint:
+        """Evaluate a point of your own on all objectives, or on some outside the
+        budget.
+        """
+        body = {
+            "x": dict(x),
+            "objectives": None if objectives is None else list(objectives),
+            "outside_budget": outside_budget,
+        }
+        path = _path(study, "/samples")
+        return self._post(EvaluatedPoint, path, body, idempotent=False)
+
+    def exclude(self, study: str, sample: int) -> Exclusion:
+        """Leave a sample out of front and models from now on."""
+        return self._post(Exclusion, _path(study, f"/samples/{sample}/exclude"))
+
+    def restore(self, study: str, sample: int) -> Exclusion:
+        return self._post(Exclusion, _path(study, f"/samples/{sample}/restore"))
+
+    def cancel_job(self, job: int, *, fail: bool = False) -> str:
+        """End the run of a job, to be tried again or with `fail` for good; returns the
+        job's state.
+        """
+        path, body = f"/jobs/{job}/cancel", {"fail": fail}
+        return self._post(CancelledJob, path, body, idempotent=False).state
 
     def delete(self, study: str, *, force: bool = False) -> None:
         params = {"force": "true" if force else "false"}

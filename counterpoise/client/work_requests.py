@@ -79,6 +79,13 @@ class WorkRequests(TypedRequests):
             alive += response.leases
         return alive
 
+    def goodbye(self, worker: str, instance: str) -> list[str]:
+        """Say that this process of the worker has ended; returns the leases that it
+        held.
+        """
+        body = {"worker": worker, "instance": instance}
+        return self._post(Released, "/goodbye", body).released
+
     def release(self, leases: Sequence[str]) -> list[str]:
         """Give jobs back; returns the leases that were current."""
         released: list[str] = []

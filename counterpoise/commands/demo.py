@@ -29,6 +29,10 @@ def demo(
     seed: Annotated[
         int, typer.Option(min=0, help="The same seed begins with the same samples.")
     ] = 1,
+    seeds: Annotated[
+        int,
+        typer.Option(min=1, max=100, help="Seeds of the comparison in virtual time."),
+    ] = 3,
     m: Annotated[
         int | None, typer.Option(min=2, max=10, help="Objectives of dtlz2 [3]")
     ] = None,
@@ -52,12 +56,15 @@ def demo(
     stay: Annotated[
         bool, typer.Option("--stay", help="Leave the server running until Ctrl-C.")
     ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Print every sample of the front.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON for programs.")
     ] = False,
 ) -> None:
     """Optimise a small UAV's wing with real server, planner and worker processes, in
-    about three minutes.
+    a few minutes.
 
     Example: [bold]counterpoise demo --problem dtlz2 --m 3 --latency 0.1 --latency 0.1
     --latency 0.5[/bold]
@@ -66,8 +73,8 @@ def demo(
     require("matplotlib", "The library that draws the demo's plot", "demo")
     if problem == "wing":
         require("skfem", "The library that the demo simulates with", "demo")
+    from counterpoise.local.processes import RunFailed
     from workers.demo import problems
-    from workers.demo.processes import DemoFailed
     from workers.demo.run import run
 
     if problem not in problems.PROBLEMS:
@@ -81,8 +88,8 @@ def demo(
         raise typer.BadParameter("give it once per objective", param_hint="--latency")
     try:
         chosen = problems.problem(problem, m or 3, latency or (), budget, seed)
-        run(chosen, out, port, stay=stay, as_json=as_json)
-    except DemoFailed as error:
+        run(chosen, out, port, seeds, stay=stay, every=every, as_json=as_json)
+    except RunFailed as error:
         fail(str(error), WRONG_USAGE if error.code == WRONG_USAGE else FAILED)
     except (RequestFailed, OSError) as error:
         fail(str(error))

@@ -17,7 +17,7 @@ from counterpoise import __version__
 from counterpoise.client import Client
 from counterpoise.client.failed_requests import DEFAULT_URL
 from counterpoise.commands.options import AsJson, Token, Url
-from counterpoise.commands.output import FAILED
+from counterpoise.commands.output import FAILED, VisibleConsole
 from counterpoise.errors import RequestFailed
 
 
@@ -65,7 +65,7 @@ def doctor(
 
     Example: [bold]counterpoise doctor --database-url sqlite:///counterpoise.db[/bold]
     """
-    console = Console(highlight=False, soft_wrap=True)
+    console = VisibleConsole(highlight=False, soft_wrap=True)
     findings: list[Finding] = []
     for finding in chain(server_findings(url, token), database_findings(database_url)):
         one_line = finding._replace(detail=" ".join(finding.detail.split()))

@@ -10,21 +10,40 @@ from typing import Any, NoReturn
 
 import typer
 from pydantic import BaseModel
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from counterpoise.client import Client
 from counterpoise.errors import RequestFailed
+from counterpoise.wire.text import visible, visible_json
 
 FAILED = 1
 WRONG_USAGE = 2
 PIPE_WIDTH = 160  # in a file or a pipe nothing needs to be cut off
 
 
+class VisibleConsole(Console):
+    """Prints texts of other machines (names, messages, logs of simulations) without the
+    control characters on which a terminal acts.
+    """
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control:  # of the console itself
+                yield segment
+            else:
+                yield Segment(visible(segment.text), segment.style)
+
+
 def fail(message: str, code: int = FAILED) -> NoReturn:
     Console(stderr=True, highlight=False, soft_wrap=True).print(
         "[bold red]Error:[/bold red]", end=" "
     )
-    Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(message)
+    VisibleConsole(stderr=True, highlight=False, markup=False, soft_wrap=True).print(
+        message
+    )
     raise typer.Exit(code)
 
 
@@ -50,14 +69,14 @@ def connected(url: str, token: str | None) -> Iterator[Client]:
 
 
 def terminal() -> Console:
-    console = Console(highlight=False)
+    console = VisibleConsole(highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, PIPE_WIDTH)
     return console
 
 
 def print_json(body: Any) -> None:
-    typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
+    typer.echo(visible_json(json.dumps(body, indent=2, ensure_ascii=False)))
 
 
 def print_items(items: Sequence[BaseModel]) -> None:

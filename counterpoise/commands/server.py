@@ -43,6 +43,12 @@ def serve(
         ),
     ] = None,
     database_url: DatabaseUrl = None,
+    root_path: Annotated[
+        str | None,
+        typer.Option(
+            help="Path prefix at which a proxy publishes the server [COUNTERPOISE_ROOT_PATH]"
+        ),
+    ] = None,
     planner: Annotated[
         bool,
         typer.Option("--planner/--no-planner", help="Run a planner beside the server."),
@@ -59,7 +65,9 @@ def serve(
 
         serve(settings, with_planner=planner)
 
-    run_with_settings(start, host=host, port=port, database_url=database_url)
+    run_with_settings(
+        start, host=host, port=port, database_url=database_url, root_path=root_path
+    )
 
 
 def planner(

@@ -30,15 +30,17 @@ class Ending(StrEnum):
 
 
 class JobState(StrEnum):
+    WAITING = "waiting"  # for the cheap runs of its sample
     READY = "ready"
     LEASED = "leased"
     DONE = "done"
+    INFEASIBLE = "infeasible"  # a result: the point has no value
     FAILED = "failed"
     SUPERSEDED = "superseded"
 
     @property
     def is_settled(self) -> bool:
-        return self not in (JobState.READY, JobState.LEASED)
+        return self not in (JobState.WAITING, JobState.READY, JobState.LEASED)
 
 
 class Outcome(StrEnum):
@@ -50,9 +52,9 @@ class Outcome(StrEnum):
     DUPLICATE = "duplicate"  # a value told after another lease's value
     EXPIRED = "expired"
     RELEASED = "released"
-    OVERTAKEN = (
-        "overtaken"  # the value became known from elsewhere while the attempt ran
-    )
+    CANCELLED = "cancelled"  # by an engineer, while the attempt ran
+    # The value became known from elsewhere while the attempt ran
+    OVERTAKEN = "overtaken"
 
     @property
     def was_told(self) -> bool:
@@ -118,6 +120,8 @@ class CancelReason(StrEnum):
     VALUE_KNOWN = "value_known"
     JOB_FAILED = "job_failed"
     SUPERSEDED = "superseded"
+    SAMPLE_INFEASIBLE = "sample_infeasible"
+    CANCELLED = "cancelled"
 
 
 class HealthCode(StrEnum):
@@ -130,6 +134,46 @@ class HealthCode(StrEnum):
     STEP_FAILED = "step_failed"
     PLANNER_MISSING = "planner_missing"
     JOBS_FAILED = "jobs_failed"
+    RUN_HANGS = "run_hangs"
+    SLOTS_IDLE = "slots_idle"
+    WORKER_NAME_SHARED = "worker_name_shared"
+
+
+class WaitReason(StrEnum):
+    """Why ready jobs of an objective wait."""
+
+    PAUSED = "paused"
+    NO_WORKER = "no_worker"
+    WORKERS_DRAINED = "workers_drained"
+    WORKERS_BUSY = "workers_busy"
+    BACKING_OFF = "backing_off"  # after a failure, before the next attempt
+
+
+class Convergence(StrEnum):
+    """Whether more slow evaluations still improve the front."""
+
+    TOO_EARLY = "too_early"  # fewer than two steps to compare
+    IMPROVING = "improving"
+    SLOWING = "slowing"
+    STALLED = "stalled"
+
+
+class ModelVerdict(StrEnum):
+    """How far the model of one output can be trusted."""
+
+    UNKNOWN = "unknown"  # no model yet, or too few values
+    GOOD = "good"
+    FAIR = "fair"
+    POOR = "poor"
+    OVERCONFIDENT = "overconfident"  # errors are larger than it predicts
+
+
+class Choice(StrEnum):
+    """Why a design of the front stands out."""
+
+    BEST = "best"  # in one objective
+    KNEE = "knee"  # the most even compromise
+    NEAREST = "nearest"  # to the engineer's wish
 
 
 class EventKind(StrEnum):
@@ -140,12 +184,18 @@ class EventKind(StrEnum):
     EXTENDED = "extended"
     RETRIED = "retried"
     IMPORTED = "imported"
+    REQUESTED = "requested"  # a point of the engineer's own
+    EXCLUDED = "excluded"  # a sample, from front and models
+    RESTORED = "restored"
     PHASE = "phase"
     STEP_DUE = "step_due"
     STEP = "step"
     STEP_FAILED = "step_failed"
     DONE = "done"
+    INFEASIBLE = "infeasible"
     FAILED = "failed"
+    WITHDRAWN = "withdrawn"  # a sample that a run has ruled out
+    CANCELLED = "cancelled"  # a job, by an engineer
     FINISHED = "finished"
     # Of the stream itself, not of a study's sequence:
     DELETED = "deleted"

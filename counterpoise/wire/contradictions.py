@@ -3,15 +3,16 @@
 Reads raw data, so that a fault of one field hides no other.
 """
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
 from counterpoise.wire.problems import Fault, did_you_mean, fault_at
+from counterpoise.wire.requirements.check import check_requirement
+from counterpoise.wire.requirements.tokens import RequirementInvalid
+from counterpoise.wire.variable_faults import as_number, has_numbers, variable_faults
 
 MOST_FAULTS = 1000
-WIDEST_INTEGER = 2**31  # levels of a range
-LARGEST_INTEGER = 2**52  # beyond it a float has no halves
+MOST_REQUIREMENTS = 50
 # Of a run, not of one of its outputs
 RUN_FIELDS = (
     "evaluation_time_s",
@@ -35,8 +36,9 @@ def contradictions(raw: Record) -> Iterator[Fault]:
     yield from _repeated_names("variables", variables)
     yield from _repeated_names("objectives", objectives)
     for index, variable in variables:
-        for field, detail in _range_faults(variable):
-            yield fault_at(("variables", index, field), detail)
+        for location, detail in variable_faults(variable):
+            yield fault_at(("variables", index, *location), detail)
+    yield from _requirement_faults(raw, variables)
     named = [
         objective
         for _, objective in objectives
@@ -60,46 +62,6 @@ def _repeated_names(kind: str, records: list[tuple[int, Record]]) -> Iterator[Fa
                 (kind, index, "name"),
                 f"{name!r} is already the name of {kind}/{first[name]}",
             )
-
-
-def _range_faults(variable: Record) -> Iterator[FieldFault]:
-    low = _number(variable.get("low"))
-    high = _number(variable.get("high"))
-    is_integer = variable.get("type") == "int"
-    is_log = variable.get("scale") == "log"
-    if is_integer:
-        yield from _integer_faults("low", low)
-        yield from _integer_faults("high", high)
-    if low is not None and low <= 0 and is_log:
-        yield "low", f"a log scale needs low > 0, not {low:g}"
-    if low is None or high is None:
-        return
-    if low >= high:
-        yield "low", f"low ({low:g}) must be less than high ({high:g})"
-    elif not math.isfinite(high - low):
-        yield "high", "high - low is too large for a number; choose another unit"
-    elif is_integer and high - low > WIDEST_INTEGER:
-        yield (
-            "high",
-            f"an integer variable's range is at most 2**31, not {high - low:.0f}",
-        )
-    elif is_log and low > 0 and math.log(high) <= math.log(low):
-        yield (
-            "high",
-            "low and high are the same on a log scale; choose them further apart",
-        )
-
-
-def _integer_faults(field: str, bound: float | None) -> Iterator[FieldFault]:
-    if bound is None:
-        return
-    if not bound.is_integer():
-        yield field, f"an integer variable needs integer bounds, not {bound:g}"
-    elif abs(bound) > LARGEST_INTEGER:
-        yield (
-            field,
-            "beyond 2**52 integers are not exact; choose another origin or unit",
-        )
 
 
 def _run_faults(objective: Record, run_of: dict[str, Any]) -> Iterator[FieldFault]:
@@ -146,15 +108,39 @@ def _follow(name: str, run_of: dict[str, Any]) -> list[str]:
 def _lease_faults(objective: Record, raw: Record) -> Iterator[FieldFault]:
     if objective.get("same_run_as") is not None:
         return
-    timeout = _number(objective.get("timeout_s"))
-    own = _number(objective.get("lease_s"))
-    lease = _number(raw.get("lease_s")) if own is None else own
+    timeout = as_number(objective.get("timeout_s"))
+    own = as_number(objective.get("lease_s"))
+    lease = as_number(raw.get("lease_s")) if own is None else own
     if timeout is not None and lease is not None and timeout < lease:
         field = "the study's lease_s" if own is None else "lease_s"
         yield (
             "timeout_s",
             f"timeout_s ({timeout:g}) must be at least {field} ({lease:g})",
         )
+
+
+def _requirement_faults(
+    raw: Record, variables: list[tuple[int, Record]]
+) -> Iterator[Fault]:
+    requirements = raw.get("requirements")
+    if not isinstance(requirements, list | tuple):
+        return
+    if len(requirements) > MOST_REQUIREMENTS:
+        yield fault_at(
+            ("requirements",),
+            f"{len(requirements)} requirements; there can be at most {MOST_REQUIREMENTS}",
+        )
+    is_number = {
+        variable["name"]: has_numbers(variable)
+        for _, variable in variables
+        if isinstance(variable.get("name"), str)
+    }
+    for index, text in enumerate(requirements[:MOST_REQUIREMENTS]):
+        if isinstance(text, str):
+            try:
+                check_requirement(text, is_number)
+            except RequirementInvalid as error:
+                yield fault_at(("requirements", index), str(error))
 
 
 def _ratio_faults(raw: Record, run_of: dict[str, Any]) -> Iterator[Fault]:
@@ -176,7 +162,7 @@ def _ratio_faults(raw: Record, run_of: dict[str, Any]) -> Iterator[Fault]:
 
 
 def _budget_faults(raw: Record) -> Iterator[Fault]:
-    budget = _number(raw.get("budget"))
+    budget = as_number(raw.get("budget"))
     initial, origin = _initial_samples(raw)
     if budget is not None and initial is not None and budget < initial:
         detail = f"the budget ({budget:g}) is below the initial design of {initial:g} samples ({origin})"
@@ -187,7 +173,7 @@ def _initial_samples(raw: Record) -> tuple[float | None, str]:
     """The size of the initial design, if it can be known, and where it comes from."""
     declared = raw.get("initial_samples")
     if declared is not None:
-        return _number(declared), "initial_samples"
+        return as_number(declared), "initial_samples"
     variables = raw.get("variables")
     if not (isinstance(variables, list) and variables):
         return None, ""
@@ -202,15 +188,6 @@ def _records(raw: Record, key: str) -> list[tuple[int, Record]]:
         return []
     numbered = enumerate(items[:MOST_FAULTS])
     return [(index, item) for index, item in numbered if isinstance(item, dict)]
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        return float(value) if math.isfinite(value) else None
-    except OverflowError:
-        return None
 
 
 def _short(name: object) -> str:

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, Field
 
@@ -46,7 +46,10 @@ class Problem(BaseModel):
         description="the same id as in the server's log and the X-Request-ID header"
     )
     errors: list[Fault] = Field(
-        default=[], description="every fault of an invalid request"
+        default=[], description="the faults of an invalid request, at most 1,000"
+    )
+    error_count: int | None = Field(
+        None, description="of an import: all faults, also those that are not listed"
     )
 
 
@@ -85,8 +88,11 @@ def json_pointer(location: Iterable[int | str]) -> str:
     return pointer
 
 
-def list_faults(faults: Iterable[Fault]) -> str:
-    """The end of a message: each fault with its place, on a line of its own."""
+def list_faults(faults: Sequence[Fault], count: int | None = None) -> str:
+    """The end of a message: each fault with its place, on a line of its own.
+
+    `count` is the number of all faults, if not all are given.
+    """
     lines = []
     for fault in faults:
         related = (
@@ -95,4 +101,6 @@ def list_faults(faults: Iterable[Fault]) -> str:
             else f" (the other row: {fault.related_row})"
         )
         lines.append(f"\n  {fault.pointer}: {fault.detail}{related}")
+    if count is not None and count > len(faults):
+        lines.append(f"\n  and {count - len(faults)} more")
     return "".join(lines)

@@ -6,6 +6,8 @@ The models check each field, `contradictions` the fields together. The latter re
 raw data, so that a fault of one field hides no fault of another.
 """
 
+import math
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
@@ -13,24 +15,39 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     Strict,
     StringConstraints,
+    Tag,
     ValidationError,
 )
 from pydantic_core import ErrorDetails
 
-from counterpoise.wire.contradictions import MOST_FAULTS, contradictions, initial_count
+from counterpoise.wire.contradictions import (
+    MOST_FAULTS,
+    MOST_REQUIREMENTS,
+    contradictions,
+    initial_count,
+)
+from counterpoise.wire.coordinates import Coordinate
 from counterpoise.wire.problems import Fault, did_you_mean, fault_at, must_be_one_of
+from counterpoise.wire.variable_faults import MOST_CHOICES, MOST_LEVELS
 
-Strategy = Literal["sbp-bo", "bo-aaf", "sbp-bo-r", "sbp-bo-c"]
+Strategy = Literal[
+    "sbp-bo", "bo-aaf", "sbp-bo-r", "sbp-bo-c",
+    "k-rvea", "hk-rvea", "rvea", "parego", "random",
+]  # fmt: skip
 BENCHMARK_ONLY = "sbp-nogpc"
 NAME_RULE = (
     "a name is 1 to 100 of A-Z a-z 0-9 . _ - and begins with a letter or a digit"
 )
 MOST_VARIABLES, MOST_OBJECTIVES = 100, 20
 MOST = {"variables": MOST_VARIABLES, "objectives": MOST_OBJECTIVES}
+TEXT_PATTERN = r"[^\x00-\x1f\x7f\ud800-\udfff]{1,100}"
+LARGEST = 1e100  # of a choice, and of noise
 DAY, YEAR = 86_400, 366 * 86_400
+AUTO: Literal["auto"] = "auto"
 
 
 def _whole(value: object) -> object:
@@ -38,10 +55,48 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _noise(value: object) -> object:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float) and 0 < value <= LARGEST:
+        return float(value)
+    raise ValueError("noise is true, false or a standard deviation above 0")
+
+
+def _choice(value: object) -> object:
+    """Checked here: a union would report a fault for each of its types."""
+    if isinstance(value, str) and not re.fullmatch(TEXT_PATTERN, value):
+        raise ValueError("a text has 1 to 100 characters, none of them a control one")
+    if isinstance(value, int | float) and abs(value) > LARGEST:
+        raise ValueError(f"a number lies within {-LARGEST:g} and {LARGEST:g}")
+    if isinstance(value, str | bool | int) or (
+        isinstance(value, float) and math.isfinite(value)
+    ):
+        return value
+    raise ValueError("a choice is a text, a boolean or a finite number")
+
+
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Whole = Annotated[int, Strict(), BeforeValidator(_whole)]
 Seconds = Annotated[Number, Field(gt=0, le=YEAR)]
 LeaseSeconds = Annotated[Number, Field(gt=0, le=DAY)]
+Choice = Annotated[Coordinate, BeforeValidator(_choice)]
+# A number or "auto"; with tags, so that a fault is reported for the one that was meant.
+_NUMBER, _AUTO = "<number>", "<auto>"
+_TEXT_OR_NUMBER = Discriminator(
+    lambda value: _AUTO if isinstance(value, str) else _NUMBER
+)
+Auto = Annotated[Literal["auto"], Tag(_AUTO)]
+SecondsOrAuto = Annotated[Annotated[Seconds, Tag(_NUMBER)] | Auto, _TEXT_OR_NUMBER]
+BatchSize = Annotated[
+    Annotated[Whole, Field(ge=1, le=1000), Tag(_NUMBER)] | Auto, _TEXT_OR_NUMBER
+]
+Overlap = Annotated[
+    Annotated[Whole, Field(ge=0, le=100_000), Tag(_NUMBER)] | Auto, _TEXT_OR_NUMBER
+]
+Noise = Annotated[
+    Annotated[bool, Strict()] | Annotated[float, Strict()], BeforeValidator(_noise)
+]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 
 EXAMPLE: dict[str, Any] = {
@@ -72,6 +127,8 @@ EXAMPLE: dict[str, Any] = {
     "strategy": "sbp-bo",
     "initial_samples": None,
     "batch_size": 3,
+    "overlap": "auto",
+    "cheap_first": None,
     "generations": 20,
     "cheap_threshold": 1,
     "ratios": None,
@@ -90,10 +147,28 @@ class _Part(BaseModel):
 
 class Variable(_Part):
     name: Name = Field(description=NAME_RULE)
-    type: Literal["float", "int"] = "float"
-    low: Number
-    high: Number = Field(description="more than `low`; both bounds belong to the range")
+    type: Literal["float", "int", "discrete", "categorical"] = "float"
+    # `contradictions` checks which fields go with which type
+    low: Number | None = Field(None, description="of a float or an int")
+    high: Number | None = Field(
+        None, description="more than `low`; both bounds belong to the range"
+    )
     scale: Literal["linear", "log"] = Field("linear", description="`log` needs low > 0")
+    values: tuple[Choice, ...] | None = Field(
+        None,
+        description="of a discrete variable: its numbers, ascending",
+        json_schema_extra={"minItems": 2, "maxItems": MOST_LEVELS},
+    )
+    choices: tuple[Choice, ...] | None = Field(
+        None,
+        description="of a categorical variable: texts, booleans or numbers, without an order",
+        json_schema_extra={"minItems": 2, "maxItems": MOST_CHOICES},
+    )
+
+    @property
+    def levels(self) -> tuple[Choice, ...]:
+        """The values of a discrete variable, the choices of a categorical one."""
+        return self.values or self.choices or ()
 
 
 class Objective(_Part):
@@ -107,14 +182,19 @@ class Objective(_Part):
         Annotated[str, StringConstraints(max_length=50, pattern=r"^[^\x00-\x1f]*$")]
         | None
     ) = None
+    noise: Noise = Field(
+        False,
+        description="whether a repeated run gives another value: true (noise is estimated), or its standard deviation",
+    )
     same_run_as: str | None = Field(
         None,
         description="the objective whose run also returns this one's value: no jobs, times and leases of its own",
     )
     lease_s: LeaseSeconds | None = Field(None, description="null: the study's")
-    timeout_s: Seconds | None = Field(
+    timeout_s: SecondsOrAuto | None = Field(
         None,
-        description="heartbeats do not extend a lease beyond so long; null: no limit",
+        description="heartbeats do not extend a lease beyond so long; `auto`: 10 times the upper quartile of the"
+        " last runs, at least a minute; null: no limit",
     )
 
 
@@ -140,11 +220,29 @@ class Specification(_Part):
         le=1_000_000,
         description="full samples in all, including the initial design",
     )
+    requirements: tuple[Annotated[str, Strict()], ...] = Field(
+        (),
+        description="inequalities over the variables that every proposed point satisfies, such as `span / chord <= 12`",
+        json_schema_extra={"maxItems": MOST_REQUIREMENTS},
+    )
     strategy: Strategy = "sbp-bo"
     initial_samples: Whole | None = Field(
         None, ge=2, description="size of the initial design; null: 11 d - 1"
     )
-    batch_size: Whole = Field(3, ge=1, le=1000, description="full samples per step")
+    batch_size: BatchSize = Field(
+        3,
+        description="full samples per step; `auto`: one for each free slot that serves the slowest runs",
+    )
+    overlap: Overlap = Field(
+        "auto",
+        description="full samples that may still run when the next step is planned; 0: a step waits for its whole"
+        " batch; `auto`: follows the slots that serve the slowest runs, so that none idles",
+    )
+    cheap_first: Annotated[bool, Strict()] | None = Field(
+        None,
+        description="start a sample's slow runs when its cheap runs are settled; null: once a cheap run has reported"
+        " a sample as infeasible",
+    )
     generations: Whole = Field(
         20, ge=1, le=1000, description="generations of RVEA per step"
     )
@@ -243,7 +341,7 @@ def parse_specification(raw: object) -> Specification:
         specification = Specification.model_validate(_shortened(raw))
     except ValidationError as error:
         details = error.errors(include_url=False)[:MOST_FAULTS]
-        faults += [fault_at(detail["loc"], _message(detail)) for detail in details]
+        faults += [fault_at(_field(detail), _message(detail)) for detail in details]
     known = {fault.pointer for fault in faults}
     faults += [fault for fault in contradictions(raw) if fault.pointer not in known]
     if specification is None or faults:
@@ -272,6 +370,11 @@ def _length_faults(raw: dict[Any, Any]) -> Iterator[Fault]:
             )
 
 
+def _field(detail: ErrorDetails) -> tuple[int | str, ...]:
+    """Where the fault is, without the tags of numbers that may also be "auto"."""
+    return tuple(part for part in detail["loc"] if part not in (_NUMBER, _AUTO))
+
+
 def _message(detail: ErrorDetails) -> str:
     match detail["type"]:
         case "missing":
@@ -295,6 +398,9 @@ def _message(detail: ErrorDetails) -> str:
             return "must be an object"
         case "literal_error" if detail["input"] == BENCHMARK_ONLY:
             return f"{BENCHMARK_ONLY} calls the cheap objectives directly, so it is for benchmarks only; use 'sbp-bo'"
+        case "literal_error" if detail["loc"][-1] == _AUTO:
+            given = str(detail["input"])
+            return f"must be a number or 'auto'{did_you_mean(given[:100], [AUTO])}"
         case "literal_error":
             return must_be_one_of(detail["ctx"]["expected"], detail["input"])
     return str(detail["msg"]).removeprefix("Value error, ")

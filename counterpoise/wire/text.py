@@ -1,6 +1,16 @@
 """Text for people: what the server and the command line both format."""
 
+import re
+
 MINUTE, HOUR, DAY = 60, 3600, 86_400
+# Terminals act on control characters (C0, C1), and display text in another order after
+# bidirectional overrides. In a regular expression of JSON Schema, too.
+CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+_SEQUENCE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor
+    r"|\x1b[\]P^_X][^\x07\x1b]*(\x07|\x1b\\)"  # titles, clipboard
+)
+_CONTROL_EXCEPT_LINES = re.compile(rf"(?![\n\t])[{CONTROL}]")
 
 
 def printable(text: str) -> str:
@@ -8,6 +18,19 @@ def printable(text: str) -> str:
     pair, a response cannot.
     """
     return text.encode(errors="replace").decode()
+
+
+def visible(text: str) -> str:
+    """Text of another machine for a terminal or a table: without escape sequences, and
+    with other control characters replaced. Lines and tabs stay.
+    """
+    lines = _SEQUENCE.sub("", text).replace("\r\n", "\n")
+    return _CONTROL_EXCEPT_LINES.sub("\ufffd", lines)
+
+
+def visible_json(text: str) -> str:
+    """JSON for a terminal, with the same content: control characters are escaped."""
+    return _CONTROL_EXCEPT_LINES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def format_span(seconds: float) -> str:

@@ -4,6 +4,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
+from counterpoise.wire.coordinates import Coordinate
 from counterpoise.wire.work import Request, WorkerText
 
 Item = TypeVar("Item")
@@ -33,9 +34,11 @@ class ObjectiveView(BaseModel):
         None,
         description="a quarter took less than the first, a quarter more than the second; null before the third",
     )
+    waiting: int = Field(0, description="jobs that wait for a sample's cheap runs")
     ready: int
     leased: int
     done: int
+    infeasible: int = Field(0, description="points without a value: a result")
     failed: int
     superseded: int
 
@@ -60,6 +63,10 @@ class StudySummary(BaseModel):
     step: int
     evaluated_full: int
     planned_full: int
+    withdrawn: int = Field(
+        0,
+        description="infeasible samples that gave their place in the budget back",
+    )
     imported: int = Field(0, description="imported samples: data, not budget")
     budget: int
     created_at: str
@@ -77,6 +84,8 @@ class HealthItem(BaseModel):
     detail: str = Field(description="for people: what it is and what to do")
     objective: str | None = Field(None, description="the objective that it concerns")
     step: str | None = Field(None, description="the step that it concerns")
+    job: int | None = Field(None, description="the job that it concerns")
+    worker: str | None = Field(None, description="the worker that it concerns")
 
 
 class StudyView(StudySummary):
@@ -84,6 +93,12 @@ class StudyView(StudySummary):
     ratio_source: str = Field(
         description="where the ratios come from: `declared`, `measured`, or `assumed` until each run was measured"
         " three times"
+    )
+    overlap: int = Field(
+        0, description="full samples that may still run when the next step is planned"
+    )
+    slow_slots: int = Field(
+        0, description="live slots that serve the slowest runs, with `overlap: auto`"
     )
     hypervolume: Hypervolume | None
     planning_s: float | None = Field(
@@ -101,10 +116,20 @@ class SampleView(BaseModel):
         description="initial, stream:OBJECTIVE:NUMBER or search:NUMBER; null for imported ones"
     )
     full: bool
-    x: dict[str, float | int]
+    x: dict[str, Coordinate]
     values: dict[str, float]
     failures: dict[str, str]
     open: int = Field(description="objectives still awaited")
+    infeasible: bool = Field(False, description="a run has ruled the point out")
+    withdrawn: bool = Field(
+        False, description="it gave its place in the budget back for that"
+    )
+    promoted: int | None = Field(
+        None, description="the search step that made a cheap-only sample a full one"
+    )
+    excluded: bool = Field(
+        False, description="an engineer has excluded it from front and models"
+    )
 
 
 class JobView(BaseModel):
@@ -147,7 +172,7 @@ class AttemptStory(BaseModel):
     leased_at: str
     ended_at: str | None
     outcome: str | None = Field(
-        description="done, failed, late, duplicate, expired, released or overtaken; null while it runs"
+        description="done, failed, late, duplicate, expired, released, cancelled or overtaken; null while it runs"
     )
     value: float | None
     failure: str | None
@@ -167,7 +192,7 @@ class JobStory(BaseModel):
     objective: str
     also: list[str]
     cheap_only: bool
-    x: dict[str, float | int]
+    x: dict[str, Coordinate]
     state: str
     value: float | None
     ahead: int | None = Field(
@@ -196,7 +221,7 @@ class StepView(BaseModel):
 class FrontItem(BaseModel):
     sample: int
     step: str | None
-    x: dict[str, float | int]
+    x: dict[str, Coordinate]
     values: dict[str, float]
 
 
@@ -214,7 +239,12 @@ class WorkerView(BaseModel):
         description="time of its last ask, tell, release or heartbeat"
     )
     alive: bool = Field(
-        True, description="seen in the last two minutes, or it holds a job"
+        True,
+        description="seen in the last two minutes and not ended, or it holds a job",
+    )
+    shared: bool = Field(
+        False,
+        description="two processes ask under this name; give each a name of its own",
     )
     drained: bool = Field(False, description="it gets no more jobs")
     studies: list[str] = Field([], description="the studies of its last ask")
@@ -272,6 +302,24 @@ class Retry(Request):
         description="only failed jobs of these objectives; all objectives by default",
         examples=[["drag"]],
     )
+    infeasible: bool = Field(
+        False,
+        strict=True,
+        description="instead of failed jobs those that were reported as infeasible, with what was withdrawn for it",
+    )
+
+
+class CancelJob(Request):
+    fail: bool = Field(
+        False,
+        strict=True,
+        description="the job has failed for good; otherwise it counts as lost and is tried again",
+    )
+
+
+class CancelledJob(BaseModel):
+    job: int
+    state: str = Field(description="the job's state now")
 
 
 class Retried(BaseModel):

@@ -16,18 +16,22 @@ from pydantic import (
 )
 
 from counterpoise.wire.codes import EmptyReason, FailureKind
-from counterpoise.wire.text import printable
+from counterpoise.wire.coordinates import Coordinate
+from counterpoise.wire.text import CONTROL, printable
 
 ReportedFailure = Literal[
     FailureKind.INFEASIBLE, FailureKind.ERROR, FailureKind.INFRASTRUCTURE
 ]
-# No database keeps a NUL, and no name needs one.
+# No database keeps a NUL, terminals act on other control characters, and no name needs
+# one.
+_NAME_PATTERN = f"^[^{CONTROL}]+$"
 Name = Annotated[
-    str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]+$")
+    str, StringConstraints(min_length=1, max_length=100, pattern=_NAME_PATTERN)
 ]
 WorkerText = Annotated[
-    str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")
+    str, StringConstraints(min_length=1, max_length=200, pattern=_NAME_PATTERN)
 ]
+Instance = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z._-]{1,64}$")]
 Token = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Id = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 # Beyond this the squares that models are made of overflow; a penalty need not be
@@ -40,6 +44,8 @@ Value = Annotated[
     AfterValidator(lambda value: value + 0.0),
 ]
 MOST_TELLS = 256
+# Of an ask. They are stored with the worker; one that evaluates more asks for all.
+MOST_NAMES = 100
 LONGEST_S = 1e10  # three centuries
 DEEPEST = 100
 ALL = "*"  # among the names of an ask: every study, or every objective
@@ -80,15 +86,21 @@ class Ask(Request):
     )
     studies: list[Name] = Field(
         min_length=1,
-        max_length=1000,
+        max_length=MOST_NAMES,
         description='names, or ["*"] for all',
         examples=[["wing"]],
     )
     objectives: list[Name] = Field(
         min_length=1,
-        max_length=1000,
+        max_length=MOST_NAMES,
         description='names, or ["*"] for all',
         examples=[["mass"]],
+    )
+    instance: Instance | None = Field(
+        None,
+        description="a random number of this worker's process, drawn when it starts: tells processes that share a"
+        " name apart",
+        examples=["5f0c63f2"],
     )
     max_jobs: int = Field(
         1, strict=True, ge=1, le=256, description="at most so many jobs"
@@ -111,7 +123,7 @@ class Job(BaseModel):
     also: list[str] = Field(
         description="objectives whose values come out of the same run"
     )
-    x: dict[str, float | int] = Field(description="the point, in the study's units")
+    x: dict[str, Coordinate] = Field(description="the point, in the study's units")
     attempt: int
     seed: int = Field(
         description="for simulations that need one; the same for every attempt"
@@ -142,32 +154,13 @@ class Failure(Request):
     ] = Field("", description="for people, for example the end of a log")
 
 
-# What `_value_or_failure` requires, for the OpenAPI document.
-_EITHER: dict[str, Any] = {
-    "oneOf": [
-        {
-            "required": ["value"],
-            "properties": {"value": {"type": "number"}, "failure": {"type": "null"}},
-        },
-        {
-            "required": ["failure"],
-            "properties": {
-                "failure": {"type": "object"},
-                "value": {"type": "null"},
-                "also": {"type": "object", "maxProperties": 0},
-            },
-        },
-    ]
-}
-
-
 class Tell(Request):
-    model_config = ConfigDict(json_schema_extra=_EITHER)
+    """Either a `value` or a `failure`."""
 
     job: Id = Field(description="as returned by /ask")
     lease: Token = Field(description="as returned by /ask with the job")
     value: Value | None = Field(
-        None, description="in the study's units; this or `failure`"
+        None, description="in the study's units; either this or `failure`"
     )
     failure: Failure | None = Field(None, description="why there is no value")
     also: dict[str, Value] = Field(
@@ -225,6 +218,16 @@ class Leases(Request):
     )
 
 
+class Goodbye(Request):
+    worker: WorkerText = Field(
+        description="the name that it gave to /ask", examples=["node7-slot0"]
+    )
+    instance: Instance = Field(
+        description="of the process that has ended, as given to /ask",
+        examples=["5f0c63f2"],
+    )
+
+
 class Alive(BaseModel):
     """The response to the heartbeat of one lease."""
 
@@ -236,8 +239,8 @@ class Alive(BaseModel):
     reason: str | None = Field(
         None,
         description="why to cancel, or why the lease is lost: `timeout`, `study_stopped`, `study_deleted`,"
-        " `lease_unknown`, `lease_ended`, `lease_expired`, `leased_to_another`, `value_known`, `job_failed` or"
-        " `superseded`",
+        " `lease_unknown`, `lease_ended`, `lease_expired`, `leased_to_another`, `value_known`, `job_failed`,"
+        " `superseded`, `sample_infeasible` or `cancelled`",
     )
     detail: str | None = Field(None, description="the reason as a sentence")
 

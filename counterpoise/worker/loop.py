@@ -5,15 +5,17 @@ import time
 from collections.abc import Mapping
 
 from counterpoise.client import Client
-from counterpoise.worker.asker import Asker
+from counterpoise.errors import RequestFailed
 from counterpoise.worker.config import WorkerConfig
 from counterpoise.worker.evaluators.evaluator import Evaluator
-from counterpoise.worker.heartbeats import Heartbeats
-from counterpoise.worker.release import release_jobs
+from counterpoise.worker.jobs.asker import Asker
+from counterpoise.worker.jobs.heartbeats import Heartbeats
+from counterpoise.worker.jobs.release import release_jobs
+from counterpoise.worker.jobs.slots import Slots
+from counterpoise.worker.process_identity import ProcessIdentity
+from counterpoise.worker.results.spool import Spool
+from counterpoise.worker.results.teller import Teller
 from counterpoise.worker.shutdown import POLL_S, Shutdown
-from counterpoise.worker.slots import Slots
-from counterpoise.worker.spool import Spool
-from counterpoise.worker.teller import Teller
 from counterpoise.worker.worker_log import WorkerLog
 
 RELEASE_S = 5.0  # how long to try; after that the leases expire
@@ -32,7 +34,9 @@ class WorkerLoop:
         spool: Spool,
         config: WorkerConfig,
         log: WorkerLog,
+        identity: ProcessIdentity | None = None,
     ) -> None:
+        self._identity = identity
         self._client = client
         self._config = config
         self._log = log
@@ -56,6 +60,7 @@ class WorkerLoop:
             self._teller,
             self._shutdown,
             log,
+            identity.instance if identity is not None else None,
         )
 
     def stop(self) -> None:
@@ -66,6 +71,7 @@ class WorkerLoop:
         self._shutdown.request()
 
     def run(self) -> None:
+        self._give_up_old_leases()
         for part in (self._teller, self._heartbeats, self._slots, self._asker):
             part.start()
         self._wait_until_done()
@@ -73,8 +79,33 @@ class WorkerLoop:
         self._slots.close(SLOTS_S)
         self._heartbeats.stop()
         self._tell_last_results()
+        self._say_goodbye()
         if self._asker.failure is not None:
             raise self._asker.failure
+
+    def _give_up_old_leases(self) -> None:
+        """Those of the process that had this name before and did not say goodbye."""
+        if self._identity is None:
+            return
+        if self._identity.is_shared:
+            message = "another process of this machine works under the same name"
+            self._log.warning(message, worker=self._config.name)
+        if self._identity.previous is not None:
+            released = self._end_process(self._identity.previous)
+            if released:
+                message = "gave up the jobs of the process before"
+                self._log.info(message, jobs=len(released))
+
+    def _say_goodbye(self) -> None:
+        if self._identity is not None and self._asker.failure is None:
+            self._end_process(self._identity.instance)
+
+    def _end_process(self, instance: str) -> list[str]:
+        """Without a server there is nothing to end: its leases expire."""
+        try:
+            return self._client.goodbye(self._config.name, instance)
+        except RequestFailed:
+            return []
 
     def _wait_until_done(self) -> None:
         """Return when nothing is left to do, or the grace period is over."""

@@ -13,7 +13,8 @@ from counterpoise.client import Client
 from counterpoise.worker.config import WorkerConfig
 from counterpoise.worker.evaluators.evaluator import Evaluator
 from counterpoise.worker.loop import WorkerLoop
-from counterpoise.worker.spool import Spool, default_spool
+from counterpoise.worker.process_identity import ProcessIdentity
+from counterpoise.worker.results.spool import Spool, default_spool
 from counterpoise.worker.worker_log import WorkerLog
 
 
@@ -34,7 +35,8 @@ def run_worker(
     The evaluators are closed in any case.
     """
     spool = Spool(spool_folder or default_spool(client.url))
-    loop = WorkerLoop(client, evaluators, spool, config, log)
+    identity = ProcessIdentity(spool.root, config.name)
+    loop = WorkerLoop(client, evaluators, spool, config, log, identity)
     log.info(
         "working",
         worker=config.name,
@@ -49,6 +51,7 @@ def run_worker(
             loop.run()
     finally:
         _close_all(evaluators)
+        identity.close()
         spool.close()
     log.info("ended")
 

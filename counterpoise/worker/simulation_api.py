@@ -21,9 +21,8 @@ class Infrastructure(Exception):
     """
 
 
-Infeasible.__module__ = Infrastructure.__module__ = (
-    "counterpoise"  # the public name, also in tracebacks
-)
+# The public name, also in tracebacks
+Infeasible.__module__ = Infrastructure.__module__ = "counterpoise"
 
 
 def to_floats(returned: Any) -> float | dict[str, float]:

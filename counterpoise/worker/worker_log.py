@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from counterpoise.wire.text import visible
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerLog:
@@ -50,7 +52,7 @@ def _text_line(level: str, event: str, fields: dict[str, Any]) -> str:
     if fields:
         pairs = [f"{name}={_format(value)}" for name, value in fields.items()]
         line += f"  {' '.join(pairs)}"
-    return line
+    return visible(line)
 
 
 def _format(value: Any) -> str:

@@ -1,52 +1,92 @@
-"""The study twice more in virtual time: with its ratios, and with all workers waiting
-for the slowest.
+"""The study again in virtual time, with several seeds: with its ratios, and with all
+workers waiting for the slowest.
 """
 
+import os
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
 
 from rich.console import Console
 
-from workers.demo.processes import PYTHON, DemoProcess, DemoProcesses
+from counterpoise.local.processes import PYTHON, LocalProcess, LocalProcesses
 from workers.demo.result import DemoResult
 from workers.demo.virtual_study import VirtualResult, VirtualStudy
 
 ASYNCHRONOUS, SYNCHRONOUS = "asynchronous", "synchronous"
 POLL_S = 0.2
+Virtual = Mapping[str, Sequence[VirtualResult]]  # by mode, one for each seed
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the pairs of studies with the same seed show, on average."""
+
+    seeds: int
+    reached: int  # pairs in which the asynchronous study got as far as the other one
+    saved: float  # share of the other one's time; 0 where it did not get as far
+    saved_s: float
+    larger: float  # hypervolume at the end: 0.1 is 10 % larger
+
+
+def evidence(virtual: Virtual) -> Evidence:
+    pairs = list(zip(virtual[ASYNCHRONOUS], virtual[SYNCHRONOUS], strict=True))
+    times = [asynchronous.reached(other.hypervolume) for asynchronous, other in pairs]
+    saved = [
+        0.0 if reached is None else max(other.seconds - reached, 0.0)
+        for reached, (_, other) in zip(times, pairs, strict=True)
+    ]
+    larger = [
+        asynchronous.hypervolume / other.hypervolume - 1.0 if other.hypervolume else 0.0
+        for asynchronous, other in pairs
+    ]
+    return Evidence(
+        seeds=len(pairs),
+        reached=sum(reached is not None for reached in times),
+        saved=fmean(
+            s / other.seconds for s, (_, other) in zip(saved, pairs, strict=True)
+        ),
+        saved_s=fmean(saved),
+        larger=fmean(larger),
+    )
 
 
 def compare(
-    result: DemoResult, processes: DemoProcesses, console: Console
-) -> dict[str, VirtualResult]:
-    """Both modes, in parallel processes.
+    result: DemoResult, seeds: int, processes: LocalProcesses, console: Console
+) -> dict[str, list[VirtualResult]]:
+    """Both modes with each seed, as many at once as there are processors.
 
     Points that the study has evaluated are not evaluated again.
     """
     measured = [objective.ratio for objective in result.study.objectives]
     ratios = {ASYNCHRONOUS: measured, SYNCHRONOUS: [1.0] * len(measured)}
-    running = {
-        mode: _start(_virtual_study(result, ratios[mode]), mode, processes)
-        for mode in ratios
-    }
+    waiting = [(mode, seed) for seed in range(seeds) for mode in ratios]
+    started: dict[tuple[str, int], LocalProcess] = {}
     with console.status("") as status:
-        while any(process.is_running() for process in running.values()):
-            done = ", ".join(
-                f"{mode} {_samples(process)}" for mode, process in running.items()
-            )
+        while waiting or any(process.is_running() for process in started.values()):
+            running = sum(process.is_running() for process in started.values())
+            while waiting and running < (os.cpu_count() or 1):
+                mode, seed = waiting.pop(0)
+                study = _virtual_study(result, ratios[mode], seed)
+                started[mode, seed] = _start(study, f"{mode}-{seed}", processes)
+                running += 1
+            done = sum(not process.is_running() for process in started.values())
             status.update(
-                f"the same study in virtual time, full samples of {result.study.budget}: {done}"
+                f"the same study in virtual time: {done} of {2 * seeds} are finished"
             )
             time.sleep(POLL_S)
     return {
-        mode: VirtualResult.model_validate_json(_lines(process)[-1])
-        for mode, process in running.items()
+        mode: [_read(started[mode, seed]) for seed in range(seeds)] for mode in ratios
     }
 
 
-def _virtual_study(result: DemoResult, ratios: list[float]) -> VirtualStudy:
+def _virtual_study(result: DemoResult, ratios: list[float], seed: int) -> VirtualStudy:
     hypervolume = result.study.hypervolume
     reference_point = hypervolume.reference_point if hypervolume else {}
+    study = result.problem.study
     return VirtualStudy(
-        problem=result.problem,
+        problem=replace(result.problem, study={**study, "seed": study["seed"] + seed}),
         ratios=ratios,
         job_s=[max(worker.job_s, 1e-6) for worker in result.workers],
         reference_point=[reference_point[name] for name in result.problem.objectives],
@@ -54,19 +94,13 @@ def _virtual_study(result: DemoResult, ratios: list[float]) -> VirtualStudy:
     )
 
 
-def _start(study: VirtualStudy, mode: str, processes: DemoProcesses) -> DemoProcess:
-    file = processes.folder / f"{mode}.json"
+def _start(study: VirtualStudy, name: str, processes: LocalProcesses) -> LocalProcess:
+    file = processes.folder / f"{name}.json"
     file.write_text(study.model_dump_json())
     return processes.start(
-        mode, [*PYTHON, "-m", "workers.demo.run_virtual_study", str(file)]
+        name, [*PYTHON, "-m", "workers.demo.run_virtual_study", str(file)]
     )
 
 
-def _samples(process: DemoProcess) -> str:
-    """The last number that it has printed."""
-    numbers = [line for line in _lines(process) if line.isdigit()]
-    return numbers[-1] if numbers else "0"
-
-
-def _lines(process: DemoProcess) -> list[str]:
-    return process.log.read_text().splitlines()
+def _read(process: LocalProcess) -> VirtualResult:
+    return VirtualResult.model_validate_json(process.log.read_text().splitlines()[-1])

@@ -3,16 +3,20 @@
 import csv
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workers.demo.comparison import ASYNCHRONOUS, SYNCHRONOUS
+from counterpoise.commands.output import count
+from counterpoise.commands.study.front_tables import front_tables, summary_table
+from counterpoise.wire.text import format_span
+from workers.demo.comparison import ASYNCHRONOUS, SYNCHRONOUS, Virtual, evidence
 from workers.demo.result import DemoResult
-from workers.demo.virtual_study import VirtualResult
 
-CAUTION = "One seed shows how it works, not which is better."
+ENOUGH_SEEDS = 3
+CAUTION = "So few seeds show how it works, not which is better."
 
 
 def write_csv(result: DemoResult, file: Path) -> None:
@@ -25,26 +29,17 @@ def write_csv(result: DemoResult, file: Path) -> None:
             writer.writerow([item.sample, *(row[name] for name in names)])
 
 
-def print_result(result: DemoResult, console: Console) -> None:
-    console.print(front_table(result))
+def print_result(result: DemoResult, console: Console, *, every: bool) -> None:
+    study = result.study
+    title = f"The front: {len(result.front)} of {study.evaluated_full} full samples"
+    console.print(title, style="italic")
+    if every:
+        console.print(front_tables(result.front, study, console.width))
+    else:
+        console.print(summary_table(result.front, study))
     console.print(workers_table(result))
     if result.study.hypervolume:
         console.print(f"hypervolume {result.hypervolume:.6g} in {result.seconds:.0f} s")
-
-
-def front_table(result: DemoResult) -> Table:
-    units = result.problem.units
-    variables = [variable["name"] for variable in result.problem.study["variables"]]
-    names = [*result.problem.objectives, *variables]
-    titles = [f"{name} [{units[name]}]" if name in units else name for name in names]
-    title = (
-        f"The front: {len(result.front)} of {result.study.evaluated_full} full samples"
-    )
-    table = _table(title, [], ["sample", *titles])
-    for item in result.front:
-        row = {**item.values, **item.x}
-        table.add_row(str(item.sample), *(f"{row[name]:.4g}" for name in names))
-    return table
 
 
 def workers_table(result: DemoResult) -> Table:
@@ -64,9 +59,10 @@ def workers_table(result: DemoResult) -> Table:
     return table
 
 
-def comparison_table(result: DemoResult, virtual: dict[str, VirtualResult]) -> Table:
+def comparison_table(result: DemoResult, virtual: Virtual) -> Table:
+    seeds = count(len(virtual[ASYNCHRONOUS]), "seed")
     table = _table(
-        "The same seed and budget in virtual time",
+        f"The same budget in virtual time, mean of {seeds}",
         ["study"],
         ["seconds", "hypervolume", "front"],
     )
@@ -79,9 +75,13 @@ def comparison_table(result: DemoResult, virtual: dict[str, VirtualResult]) -> T
         result.seconds, result.hypervolume, len(result.front), jobs, busy
     )
     table.add_row("this run, measured", *measured)
-    for mode, study in virtual.items():
+    for mode, studies in virtual.items():
         numbers = _numbers(
-            study.seconds, study.hypervolume, study.front, study.jobs, study.busy
+            fmean(study.seconds for study in studies),
+            fmean(study.hypervolume for study in studies),
+            fmean(study.front for study in studies),
+            _means([study.jobs for study in studies]),
+            _means([study.busy for study in studies]),
         )
         table.add_row(f"virtual: {mode}", *numbers)
     table.caption = (
@@ -94,33 +94,33 @@ def comparison_table(result: DemoResult, virtual: dict[str, VirtualResult]) -> T
 def _numbers(
     seconds: float,
     hypervolume: float,
-    front: int,
-    jobs: Sequence[int],
+    front: float,
+    jobs: Sequence[float],
     busy: Sequence[float],
 ) -> list[str]:
-    cells = [f"{seconds:.0f}", f"{hypervolume:.6g}", str(front)]
-    for count, share in zip(jobs, busy, strict=True):
-        cells += [str(count), f"{share:.1%}"]
+    cells = [f"{seconds:.0f}", f"{hypervolume:.6g}", f"{front:g}"]
+    for number, share in zip(jobs, busy, strict=True):
+        cells += [f"{number:.0f}", f"{share:.1%}"]
     return cells
 
 
-def conclusion(virtual: dict[str, VirtualResult]) -> str:
-    """The comparison in a sentence, without more than the two simulations show."""
-    asynchronous, synchronous = virtual[ASYNCHRONOUS], virtual[SYNCHRONOUS]
-    change = (
-        asynchronous.hypervolume / synchronous.hypervolume - 1.0
-        if synchronous.hypervolume
-        else 0.0
+def _means(rows: Sequence[Sequence[float]]) -> list[float]:
+    return [fmean(column) for column in zip(*rows, strict=True)]
+
+
+def conclusion(virtual: Virtual) -> str:
+    """The comparison in two sentences, without more than the simulations show."""
+    found = evidence(virtual)
+    comparative = "larger" if found.larger >= 0.0 else "smaller"
+    seeds = count(found.seeds, "seed")
+    text = (
+        f"In {found.reached} of {seeds} the asynchronous study reached the final"
+        f" hypervolume of the synchronous one; on average it saves"
+        f" {found.saved:.0%} of the time ({format_span(found.saved_s)} of"
+        f" {format_span(fmean(r.seconds for r in virtual[SYNCHRONOUS]))}), and its own"
+        f" final hypervolume is {abs(found.larger):.1%} {comparative}."
     )
-    if change == 0.0:
-        return f"With this seed the hypervolume of both studies is the same. {CAUTION}"
-    comparative = "larger" if change > 0.0 else "smaller"
-    text = f"With this seed the hypervolume of the asynchronous study is {abs(change):.1%} {comparative}"
-    text += " than that of the synchronous one"
-    reached_s = asynchronous.reached(synchronous.hypervolume)
-    if reached_s is not None:
-        text += f"; it reached the other's final value after {reached_s:.0f} s of {synchronous.seconds:.0f} s"
-    return f"{text}. {CAUTION}"
+    return f"{text} {CAUTION}" if found.seeds < ENOUGH_SEEDS else text
 
 
 def _table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:

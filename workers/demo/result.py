@@ -1,5 +1,6 @@
 """The result of a demo: the finished study, and the work of each worker."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -46,7 +47,7 @@ class DemoResult:
         return self.study.hypervolume.value if self.study.hypervolume else 0.0
 
     def as_json(
-        self, virtual: dict[str, VirtualResult], files: list[Path]
+        self, virtual: Mapping[str, Sequence[VirtualResult]], files: list[Path]
     ) -> dict[str, Any]:
         hypervolume = self.study.hypervolume
         return {
@@ -62,7 +63,10 @@ class DemoResult:
             "workers": [
                 {**asdict(worker), "idle": worker.idle} for worker in self.workers
             ],
-            "virtual": {mode: result.model_dump() for mode, result in virtual.items()},
+            "virtual": {
+                mode: [result.model_dump() for result in results]
+                for mode, results in virtual.items()
+            },
             "front": [item.model_dump() for item in self.front],
             "files": [str(file) for file in files],
         }

@@ -13,10 +13,10 @@ from typing import Any
 import moocore
 
 from app.optimizer.arrays import Floats
-from app.optimizer.space import decode
 from app.service.planning.compute_step import strategy_of
 from app.service.planning.hypervolume import hypervolume
 from app.service.planning.snapshot import problem_of
+from app.service.planning.user_units import from_cube
 from app.simulation.pools import Pool
 from app.simulation.study import simulate
 from counterpoise.wire.specification import Specification
@@ -31,7 +31,7 @@ def run(study: VirtualStudy) -> VirtualResult:
     values = KnownValues(study.problem, study.known)
 
     def evaluate(u: Floats, j: int) -> float:
-        point = decode(problem.variables, u[None])[0].tolist()
+        point = from_cube(spec.variables, problem.variables, u[None])[0]
         x = dict(zip(names, point, strict=True))
         return values.evaluate(spec.objectives[j].name, x)
 
@@ -50,6 +50,7 @@ def run(study: VirtualStudy) -> VirtualResult:
         n=spec.initial_count,
         budget=spec.budget,
         batch=spec.batch_size,
+        overlap=spec.overlap,
     )
     return VirtualResult(
         seconds=report.makespan,

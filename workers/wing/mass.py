@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from workers.wing.geometry import BOX_WIDTH, FUSELAGE_MASS, GRAVITY, ROOT_CHORD, Wing
 
 DENSITY = 1600.0  # kg/m3: quasi-isotropic carbon laminate
-FAIRING = (
-    0.8  # kg per m2 of planform outside the box: leading edge, trailing edge, ailerons
-)
+# kg per m2 of planform outside the box: leading edge, trailing edge, ailerons
+FAIRING = 0.8
 
 
 def mass(x: Mapping[str, float]) -> float:

@@ -14,12 +14,14 @@ from counterpoise.commands.output import (
     print_json,
     terminal,
 )
+from counterpoise.commands.study.front_tables import front_tables
 from counterpoise.commands.study.specification_file import read_specification
 from counterpoise.commands.study.study_tables import (
-    front_table,
+    state_text,
     studies_table,
     study_panel,
 )
+from counterpoise.local.simulations import without_run
 from counterpoise.wire.problems import list_faults
 from counterpoise.wire.specification import SpecificationInvalid, parse_specification
 from counterpoise.wire.views import StudyView
@@ -59,14 +61,15 @@ def create(
     Example: [bold]counterpoise study create wing.yaml[/bold]
     """
     specification = read_specification(file)
+    content = without_run(specification.content)  # `counterpoise run` reads the rest
     try:
-        parse_specification(specification.content)
+        parse_specification(content)
     except SpecificationInvalid as error:
         faults = specification.with_lines(error.faults)
         fail(f"{file} is not a valid specification:{list_faults(faults)}", WRONG_USAGE)
     with connected(url, token) as client:
         # As it was written: the server fills in defaults.
-        created = client.create_study(specification.content, paused=paused)
+        created = client.create_study(content, paused=paused)
     if as_json:
         print_json(created.model_dump(exclude={"new"}))
     else:
@@ -194,6 +197,13 @@ def retry(
             "--objective", help="Only failed jobs of this objective; may be repeated."
         ),
     ] = None,
+    infeasible: Annotated[
+        bool,
+        typer.Option(
+            "--infeasible",
+            help="Instead of failed jobs those that were reported as infeasible.",
+        ),
+    ] = False,
     url: Url = DEFAULT_URL,
     token: Token = None,
     as_json: AsJson = False,
@@ -203,12 +213,12 @@ def retry(
     Example: [bold]counterpoise study retry wing --objective stiffness[/bold]
     """
     with connected(url, token) as client:
-        jobs = client.retry(name, objective or None)
+        jobs = client.retry(name, objective or None, infeasible=infeasible)
     if as_json:
         print_json({"jobs": jobs})
     else:
         terminal().print(
-            f"study {name}: {jobs} failed job{' is' if jobs == 1 else 's are'} ready again"
+            f"study {name}: {jobs} job{' is' if jobs == 1 else 's are'} ready again"
         )
 
 
@@ -225,14 +235,16 @@ def front(
     """
     with connected(url, token) as client:
         items = client.front(name)
+        shown = client.study(name) if items and not as_json else None
     if as_json:
         print_items(items)
-    elif not items:
+    elif shown is None:
         terminal().print(
             f"study {name} has no front yet: no sample is evaluated on every objective"
         )
     else:
-        terminal().print(front_table(items))
+        console = terminal()
+        console.print(front_tables(items, shown, console.width))
 
 
 @study.command()
@@ -269,4 +281,4 @@ def _print_state(view: StudyView, as_json: bool) -> None:
         print_json(view.model_dump())
     else:
         full = f"{view.evaluated_full} of {view.budget} full samples evaluated"
-        terminal().print(f"study {view.name}: {view.phase}, {view.state}; {full}")
+        terminal().print(f"study {view.name}: {state_text(view)}; {full}")

@@ -7,9 +7,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from counterpoise.commands.study.remarks import remarks
 from counterpoise.wire.codes import JobState, Phase, StudyState
 from counterpoise.wire.views import (
-    FrontItem,
     HealthItem,
     ObjectiveView,
     StudySummary,
@@ -32,23 +32,25 @@ def studies_table(studies: list[StudySummary]) -> Table:
     )
     for study in studies:
         counts = (str(study.step), str(study.evaluated_full), str(study.budget))
-        table.add_row(study.name, study.phase, study.state, *counts, study.created_at)
+        state = "" if study.phase == Phase.FINISHED else study.state
+        table.add_row(study.name, study.phase, state, *counts, study.created_at)
     return table
 
 
-def front_table(items: list[FrontItem]) -> Table:
-    outputs, variables = tuple(items[0].values), tuple(items[0].x)
-    table = plain_table("sample", "step", numbers=(*outputs, *variables))
-    for item in items:
-        numbers = [item.values.get(name) for name in outputs]
-        numbers += [item.x.get(name) for name in variables]
-        cells = ["" if number is None else f"{number:.6g}" for number in numbers]
-        table.add_row(str(item.sample), item.step or "imported", *cells)
-    return table
+# Shown only where there are such jobs, so that a table fits the terminal
+RARE_STATES = (JobState.WAITING, JobState.INFEASIBLE)
 
 
 def study_title(study: StudyView) -> str:
-    return f"[bold]{escape(study.name)}[/bold] · {study.phase} · {study.state} · step {study.step}"
+    state = state_text(study).replace(", ", " · ")
+    return f"[bold]{escape(study.name)}[/bold] · {state} · step {study.step}"
+
+
+def state_text(study: StudySummary) -> str:
+    """Phase and state; a finished study is neither active nor paused."""
+    if study.phase == Phase.FINISHED:
+        return str(study.phase)
+    return f"{study.phase}, {study.state}"
 
 
 def study_panel(study: StudyView) -> Panel:
@@ -70,6 +72,7 @@ def study_panel(study: StudyView) -> Panel:
         _objectives_table(study.objectives),
         "",
         _hypervolume_line(study),
+        *(Text(remark, style="dim") for remark in remarks(study)),
         *(_health_lines(study.health) or [Text("all is well", style="green")]),
     ]
     group = Group(*parts)
@@ -89,7 +92,11 @@ def _colour(study: StudyView) -> str:
 
 
 def _objectives_table(objectives: list[ObjectiveView]) -> Table:
-    states = tuple(JobState)
+    states = [
+        state
+        for state in JobState
+        if state not in RARE_STATES or any(getattr(o, state) for o in objectives)
+    ]
     table = plain_table(
         "objective", "goal", numbers=("ratio", "median s", *states), gap=1
     )

@@ -21,6 +21,7 @@ from counterpoise.commands.study.watch_panel import line, panel
 from counterpoise.errors import ServerUnavailable
 from counterpoise.eta import eta
 from counterpoise.wire.codes import Phase
+from counterpoise.wire.text import visible, visible_json
 
 INTERRUPTED = 130  # the exit code of shells: the awaited phase was not reached
 WORKERS_EVERY_S = 5.0  # there may be many, and they change less often
@@ -116,9 +117,9 @@ def _display(as_json: bool) -> Iterator[Show]:
         last_state = snapshot.state
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         text = (
-            json.dumps(_json(snapshot, now), ensure_ascii=False)
+            visible_json(json.dumps(_json(snapshot, now), ensure_ascii=False))
             if as_json
-            else f"{now} {line(snapshot)}"
+            else visible(f"{now} {line(snapshot)}")
         )
         typer.echo(text)
 

@@ -7,7 +7,11 @@ from rich.text import Text
 
 from counterpoise.commands.output import count
 from counterpoise.commands.study.snapshot import Snapshot
-from counterpoise.commands.study.study_tables import plain_table, study_title
+from counterpoise.commands.study.study_tables import (
+    plain_table,
+    state_text,
+    study_title,
+)
 from counterpoise.eta import Eta
 from counterpoise.wire.codes import JobState, Phase, StudyState
 from counterpoise.wire.text import format_span
@@ -15,12 +19,16 @@ from counterpoise.wire.views import ObjectiveView, StudyView, WorkerView
 from counterpoise.wire.work import matches
 
 BAR_WIDTH = 20
-COLOURS = {
-    JobState.DONE: "green",
-    JobState.FAILED: "red",
-    JobState.LEASED: "yellow",
-    JobState.READY: "bright_black",
+# Different characters: a bar is read without colours, too
+CELLS = {
+    JobState.DONE: ("█", "green"),
+    JobState.INFEASIBLE: ("×", "magenta"),
+    JobState.FAILED: ("✗", "red"),
+    JobState.LEASED: ("▒", "yellow"),
+    JobState.READY: ("░", "bright_black"),
 }
+REST = "·"
+LEGEND = "█ done  × infeasible  ✗ failed  ▒ running  ░ waiting"
 
 
 def panel(snapshot: Snapshot) -> Panel:
@@ -30,7 +38,8 @@ def panel(snapshot: Snapshot) -> Panel:
     facts.add_row("front", Text(_front(study)))
     facts.add_row("workers", Text(_workers(snapshot.own_workers)))
     facts.add_row("finished in", Text(format_eta(snapshot.eta)))
-    parts: list[RenderableType] = [_progress(snapshot), "", facts]
+    legend = Text(LEGEND, style="dim")
+    parts: list[RenderableType] = [_progress(snapshot), legend, "", facts]
     if snapshot.error is not None:
         parts.append(
             Text(f"! no response, trying again: {snapshot.error}", style="bold red")
@@ -56,9 +65,10 @@ def _colour(snapshot: Snapshot) -> str:
 
 def _progress(snapshot: Snapshot) -> Table:
     study = snapshot.study
-    table = plain_table(
-        "", "", numbers=("done", "running", "waiting", "failed", "workers"), gap=1
-    )
+    has_infeasible = any(objective.infeasible for objective in study.objectives)
+    infeasible = ("infeasible",) if has_infeasible else ()
+    numbers = ("done", "running", "waiting", *infeasible, "failed", "workers")
+    table = plain_table("", "", numbers=numbers, gap=1)
     full = {
         JobState.DONE: study.evaluated_full,
         JobState.LEASED: study.planned_full - study.evaluated_full,
@@ -75,19 +85,21 @@ def _progress(snapshot: Snapshot) -> Table:
             table.add_row(Text(objective.name), run, str(objective.done))
         else:
             workers = [worker for worker in snapshot.own_workers if not worker.drained]
-            table.add_row(*_objective_row(objective, workers))
+            row = _objective_row(objective, workers, has_infeasible=has_infeasible)
+            table.add_row(*row)
     return table
 
 
 def _objective_row(
-    objective: ObjectiveView, workers: list[WorkerView]
+    objective: ObjectiveView, workers: list[WorkerView], *, has_infeasible: bool
 ) -> list[RenderableType]:
-    counts = {state: int(getattr(objective, state)) for state in COLOURS}
+    counts = {state: int(getattr(objective, state)) for state in CELLS}
     able = sum(1 for worker in workers if matches(worker.objectives, objective.name))
     numbers = (
         objective.done,
         objective.leased,
-        objective.ready,
+        objective.ready + objective.waiting,
+        *([objective.infeasible] if has_infeasible else []),
         objective.failed,
         able,
     )
@@ -99,20 +111,20 @@ def _objective_row(
 
 
 def bar(counts: dict[JobState, int], total: int, width: int = BAR_WIDTH) -> Text:
-    """Parts in the order of COLOURS.
+    """Parts in the order of CELLS.
 
     Each that is not zero has at least one cell; together at most all.
     """
     text = Text()
     left = width
-    for state, colour in COLOURS.items():
+    for state, (character, colour) in CELLS.items():
         number = counts.get(state, 0)
         cells = (
             min(left, max(1, int(number * width / total))) if number and total else 0
         )
-        text.append("━" * cells, style=colour)
+        text.append(character * cells, style=colour)
         left -= cells
-    return text.append("╌" * left, style="bright_black")
+    return text.append(REST * left, style="bright_black")
 
 
 def _front(study: StudyView) -> str:
@@ -151,7 +163,7 @@ def line(snapshot: Snapshot) -> str:
         error = " ".join(snapshot.error.split())
         return f"{study.name}: no response, trying again: {error}"
     parts = [
-        f"{study.name}: {study.phase}, {study.state}, step {study.step}",
+        f"{study.name}: {state_text(study)}, step {study.step}",
         f"{study.evaluated_full} of {study.budget} full samples",
         f"front {_front(study)}",
         f"workers {_workers(snapshot.own_workers)}",

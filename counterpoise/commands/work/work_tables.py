@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from counterpoise.commands.study.study_tables import plain_table
+from counterpoise.wire.coordinates import short_coordinate
 from counterpoise.wire.views import AttemptStory, JobStory, WorkerView
 
 
@@ -39,7 +40,9 @@ def job_story(job: JobStory) -> Group:
     step = job.step or "imported"
     also = f" (with {', '.join(job.also)})" if job.also else ""
     title = f"job {job.job}: {job.objective}{also} of sample {job.sample}, {step}, study {job.study}"
-    point = ", ".join(f"{name} = {value:.6g}" for name, value in job.x.items())
+    point = ", ".join(
+        f"{name} = {short_coordinate(value)}" for name, value in job.x.items()
+    )
     state = job.state if job.value is None else f"{job.state}, value {job.value:.6g}"
     parts: list[RenderableType] = [
         Text(title, style="bold"),

@@ -1,5 +1,6 @@
 """The command `worker`: evaluate objectives on this machine."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -7,8 +8,10 @@ import typer
 
 from counterpoise.client.failed_requests import DEFAULT_URL
 from counterpoise.commands.options import AsJson, Token, Url
-from counterpoise.commands.output import WRONG_USAGE, fail
+from counterpoise.commands.output import WRONG_USAGE, connected, fail
+from counterpoise.commands.work.dakota_format import driver_command
 from counterpoise.commands.work.evaluators import make_evaluators
+from counterpoise.commands.work.name_check import check_names
 from counterpoise.errors import RequestFailed
 from counterpoise.worker.evaluators.command_evaluator import Keep
 
@@ -38,6 +41,13 @@ def worker(
     ] = None,
     any_study: Annotated[
         bool, typer.Option("--any-study", help="Work for every study.")
+    ] = False,
+    wait_for_study: Annotated[
+        bool,
+        typer.Option(
+            "--wait-for-study",
+            help="Do not check names at the start: the study is created later.",
+        ),
     ] = False,
     slots: Annotated[
         int, typer.Option(min=1, max=1000, help="How many jobs run at once.")
@@ -75,6 +85,13 @@ def worker(
     keep: Annotated[
         Keep, typer.Option(help="Which of these folders to keep.")
     ] = Keep.FAILED,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="Files of the command: dakota or dakota-aprepro, for drivers of Dakota.",
+        ),
+    ] = None,
     executor: Annotated[
         str | None,
         typer.Option(
@@ -83,6 +100,12 @@ def worker(
     ] = None,
     url: Url = DEFAULT_URL,
     token: Token = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="COUNTERPOISE_TOKEN_FILE", help="A file that contains the token."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask for jobs, evaluate them with Python functions of this folder or with a
@@ -109,6 +132,14 @@ def worker(
     from counterpoise.worker.run_worker import default_name, run_worker
     from counterpoise.worker.worker_log import WorkerLog
 
+    if token is None and token_file is not None:
+        os.environ["COUNTERPOISE_TOKEN_FILE"] = str(token_file)
+    if study and not wait_for_study:
+        names = [text.partition("=")[0] for text in objective]
+        with connected(url, token) as client:
+            check_names(client, study, names, command or [])
+    if form is not None:
+        command = driver_command(form, command or [], study or [], url, token)
     evaluators = make_evaluators(objective, command or [], work_dir, keep, executor)
     config = WorkerConfig(
         name=name or default_name(),

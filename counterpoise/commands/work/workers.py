@@ -31,6 +31,9 @@ WorkerName = Annotated[str, typer.Argument(metavar="WORKER", help="The worker's 
 @workers.callback(invoke_without_command=True)
 def list_(
     context: typer.Context,
+    alive: Annotated[
+        bool, typer.Option("--alive", help="Only workers that are alive.")
+    ] = False,
     url: Url = DEFAULT_URL,
     token: Token = None,
     as_json: AsJson = False,
@@ -44,11 +47,13 @@ def list_(
     if context.invoked_subcommand is not None:
         return
     with connected(url, token) as client:
-        items = list(client.workers())
+        items = [worker for worker in client.workers() if worker.alive or not alive]
     if as_json:
         print_items(items)
     elif not items:
-        terminal().print("no worker has asked for jobs yet")
+        terminal().print(
+            "no worker is alive" if alive else "no worker has asked for jobs yet"
+        )
     else:
         terminal().print(workers_table(items))
 

@@ -31,6 +31,7 @@ from counterpoise.worker.evaluators.job_folder import (
     FILES,
     STDERR,
     STDOUT,
+    VARIABLE,
     JobFolder,
     ResultsUnreadable,
 )
@@ -57,11 +58,24 @@ class CommandUnusable(Exception):
 
 class CommandEvaluator:
     def __init__(
-        self, command: Sequence[str], work_dir: Path, keep: Keep = Keep.FAILED
+        self,
+        command: Sequence[str],
+        work_dir: Path,
+        keep: Keep = Keep.FAILED,
+        *,
+        home: Path | None = None,
+        variables: Sequence[str] | None = None,
     ) -> None:
+        """`home`: a folder whose modules `python -m` finds.
+
+        `variables`: the names that the command may contain as {x.NAME}, if they are
+        known beforehand.
+        """
         self._command = list(command)
         self._work_dir = work_dir.absolute()
         self._keep = keep
+        self._home = (home or Path.cwd()).absolute()
+        self._variables = variables
         self._evaluations: dict[int, CommandEvaluation] = {}  # by slot
 
     def check(self) -> None:
@@ -78,10 +92,7 @@ class CommandEvaluator:
             raise CommandUnusable(
                 f"there is no command {program!r}; give its path, or a name that is in PATH"
             )
-        for name in re.findall(r"\{([a-z_]+)\}", " ".join(arguments)):
-            hint = did_you_mean(name, FILES)
-            if name not in FILES and hint:
-                raise CommandUnusable(f"there is no placeholder {name!r}{hint}")
+        self._check_placeholders(" ".join(arguments))
         try:
             self._work_dir.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=self._work_dir).close()
@@ -89,6 +100,22 @@ class CommandEvaluator:
             raise CommandUnusable(
                 f"cannot write into {self._work_dir}: {error.strerror}; choose --work-dir"
             ) from error
+
+    def _check_placeholders(self, arguments: str) -> None:
+        for name in re.findall(r"\{([a-z_]+)\}", arguments):
+            hint = did_you_mean(name, FILES)
+            if name not in FILES and hint:
+                raise CommandUnusable(f"there is no placeholder {name!r}{hint}")
+        if self._variables is None:
+            return
+        for name in re.findall(VARIABLE, arguments):
+            if name not in self._variables:
+                hint = did_you_mean(name, self._variables)
+                names = ", ".join(self._variables)
+                raise CommandUnusable(
+                    f"{{x.{name}}}: there is no variable {name!r}"
+                    f"{hint or f'; there are {names}'}"
+                )
 
     def start(self, slot: int, job: Job) -> Evaluation:
         try:
@@ -102,7 +129,7 @@ class CommandEvaluator:
                 stderr=folder.path / STDERR,
                 grace_s=GRACE_S,
                 cwd=folder.path,
-                env=folder.environment(),
+                env=folder.environment(self._home),
             )
         except (OSError, LookupError) as error:
             folder.remove()
@@ -121,18 +148,21 @@ class CommandEvaluator:
             evaluation.wait(None)
 
 
-def resolve(command: Sequence[str]) -> list[str]:
-    """The command for use in other folders: names of files of this one become absolute."""
+def resolve(command: Sequence[str], home: Path | None = None) -> list[str]:
+    """The command for use in other folders: names of files of `home` (this folder)
+    become absolute.
+    """
+    folder = (home or Path.cwd()).absolute()
     program, *arguments = command
     resolved = [
-        str(Path(part).absolute()) if _is_file(part) else part for part in arguments
+        str(folder / part) if _is_file(folder / part) else part for part in arguments
     ]
-    return [str(Path(program).absolute()) if "/" in program else program, *resolved]
+    return [str(folder / program) if "/" in program else program, *resolved]
 
 
-def _is_file(argument: str) -> bool:
+def _is_file(file: Path) -> bool:
     try:
-        return Path(argument).is_file()
+        return file.is_file()
     except OSError:  # too long for a name, for example a script after `sh -c`
         return False
 
@@ -196,11 +226,12 @@ class CommandEvaluation:
                 if code > 0
                 else f"died of signal {-code}"
             )
-            return failed(
-                EXIT_CODES.get(code, FailureKind.ERROR),
-                f"the command {how}",
-                duration_s=duration_s,
-            )
+            kind = EXIT_CODES.get(code, FailureKind.ERROR)
+            result = failed(kind, f"the command {how}", duration_s=duration_s)
+            last_line = self._folder.last_error_line()
+            if last_line:
+                result = replace(result, summary=f"{result.summary}: {last_line}")
+            return result
         try:
             results = self._folder.results(from_stdout=self._reads_stdout)
         except ResultsUnreadable as error:

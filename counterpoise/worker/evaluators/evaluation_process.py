@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 from counterpoise.child_processes import Guardian, kill_group
+from counterpoise.worker.evaluators.environment import inherited_environment
 from counterpoise.worker.evaluators.evaluator import MESSAGE_TAIL
 
 MAIN = "from counterpoise.worker.evaluators.function_process import main; main()"
@@ -40,6 +41,7 @@ class EvaluationProcess:
             stderr=child_printed,
             pass_fds=(child_in, child_out),
             start_new_session=True,
+            env=inherited_environment(),
         )
         for descriptor in (child_in, child_out, child_printed):
             os.close(descriptor)

@@ -7,10 +7,12 @@ load; the reply is `ready` or `load_error`. The others are jobs; the reply is `r
 or `raised`. Standard output and standard error belong to the simulation.
 """
 
+import difflib
 import faulthandler
 import inspect
 import json
 import os
+import pickle
 import sys
 import time
 import traceback
@@ -18,6 +20,7 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -69,19 +72,55 @@ def load(message: Message, functions: dict[str, Function]) -> Message:
     for objective, reference in message["functions"].items():
         try:
             loaded[objective] = find_function(**reference)
+        except FunctionNotFound as error:
+            return {"load_error": f"objective {objective!r}: {error}"}
         except BaseException as error:  # noqa: BLE001  anything that an import raises, including SystemExit
             return {"load_error": f"objective {objective!r}: {describe(error)}"}
     functions.update(loaded)
     return {"ready": True}
 
 
-def find_function(module: str, name: str, file: str | None) -> Function:
-    found: Any = import_module(module) if file is None else load_script(file)
-    for part in name.split("."):
-        found = getattr(found, part)
+class FunctionNotFound(Exception):
+    """There is no such module, or no such function in it: one line without a
+    traceback.
+    """
+
+
+def find_function(
+    module: str, name: str, file: str | None, pickled: str | None = None
+) -> Function:
+    found: Any
+    if pickled is not None:
+        found = pickle.loads(Path(pickled).read_bytes())  # noqa: S301  our own file
+    else:
+        found = import_named(module) if file is None else load_script(file)
+        found = find_in_module(found, module, name)
     if not callable(found):
         raise TypeError(f"{module}:{name} is a {type(found).__name__}, not a function")
     return found  # type: ignore[no-any-return]
+
+
+def import_named(module: str) -> ModuleType:
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if module != missing and not module.startswith(f"{missing}."):
+            raise  # another module, which the one that was asked for imports
+        raise FunctionNotFound(
+            f"there is no module {missing!r} in {sys.path[0]} or among the installed"
+            " packages"
+        ) from None
+
+
+def find_in_module(found: Any, module: str, name: str) -> Any:
+    for part in name.split("."):
+        if not hasattr(found, part):
+            similar = difflib.get_close_matches(part, dir(found), n=1)
+            hint = f"; did you mean {similar[0]!r}?" if similar else ""
+            raise FunctionNotFound(f"module {module!r} has no function {name!r}{hint}")
+        found = getattr(found, part)
+    return found
 
 
 def load_script(file: str) -> ModuleType:

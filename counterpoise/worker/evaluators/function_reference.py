@@ -16,6 +16,7 @@ class FunctionReference:
     module: str
     name: str
     file: str | None = None  # the script, for functions of `__main__`
+    pickled: str | None = None  # a file with the function itself
 
     @classmethod
     def parse(cls, text: str) -> "FunctionReference":

@@ -11,7 +11,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from counterpoise.wire.coordinates import coordinate_text
 from counterpoise.wire.work import Job
+from counterpoise.worker.evaluators.environment import inherited_environment
 
 PARAMS, PARAMS_TXT, RESULTS, STDOUT, STDERR = (
     "params.json",
@@ -21,9 +23,12 @@ PARAMS, PARAMS_TXT, RESULTS, STDOUT, STDERR = (
     "stderr.txt",
 )
 FILES = {"params": PARAMS, "params_txt": PARAMS_TXT, "results": RESULTS}
-_PLACEHOLDER = re.compile(r"\{(params|params_txt|results|x\.[A-Za-z0-9._-]+)\}")
+VARIABLE = re.compile(r"\{x\.([^{}\s]+)\}")
+_PLACEHOLDER = re.compile(r"\{(params|params_txt|results|x\.[^{}\s]+)\}")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]")
 JOB_VARIABLES = ("study", "sample", "objective", "attempt", "seed")
 _TAIL_BYTES = 2000
+_LAST_LINE = 200  # characters
 _MOST_BYTES = 1_000_000
 
 
@@ -38,12 +43,18 @@ class JobFolder:
 
     @classmethod
     def make(cls, work_dir: Path, job: Job) -> "JobFolder":
-        prefix = f"{job.study}-{job.objective}-{job.sample}-{job.attempt}-"
+        # Names come from the server, and must not lead out of the folder
+        study, objective = (
+            _NOT_IN_NAMES.sub("_", n) for n in (job.study, job.objective)
+        )
+        prefix = f"{study}-{objective}-{job.sample}-{job.attempt}-"
         work_dir.mkdir(parents=True, exist_ok=True)
         folder = cls(Path(tempfile.mkdtemp(prefix=prefix, dir=work_dir)), job)
         try:
             (folder.path / PARAMS).write_text(json.dumps(job.x))
-            lines = [f"{name} {value!r}\n" for name, value in job.x.items()]
+            lines = [
+                f"{name} {coordinate_text(value)}\n" for name, value in job.x.items()
+            ]
             (folder.path / PARAMS_TXT).write_text("".join(lines))
         except OSError:  # for example a full disk
             folder.remove()
@@ -64,22 +75,22 @@ class JobFolder:
             raise LookupError(
                 f"there is no variable {name!r} in study {self.job.study!r}, only {names}"
             )
-        return repr(self.job.x[name])
+        return coordinate_text(self.job.x[name])
 
-    def environment(self) -> dict[str, str]:
-        """The worker's, without its own settings, such as a token: simulations print
-        their environment into logs.
+    def environment(self, home: Path) -> dict[str, str]:
+        """The worker's, without its own settings, and what the job is.
+
+        `python -m` finds modules of `home`, although the command runs elsewhere.
         """
-        inherited = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith("COUNTERPOISE_")
-        }
+        inherited = inherited_environment()
         job = {
             f"COUNTERPOISE_{name.upper()}": str(getattr(self.job, name))
             for name in JOB_VARIABLES
         }
-        return inherited | job
+        job["COUNTERPOISE_ALSO"] = ",".join(self.job.also)
+        path = inherited.get("PYTHONPATH")
+        modules = f"{path}{os.pathsep}{home}" if path else str(home)
+        return inherited | job | {"PYTHONPATH": modules}
 
     def results(self, *, from_stdout: bool) -> object:
         """A number or a mapping, from the results file or from the last line of
@@ -114,6 +125,17 @@ class JobFolder:
     def _last_line(self) -> str:
         lines = _tail(self.path / STDOUT, _MOST_BYTES).split("\n")
         return next((line for line in reversed(lines) if line.strip()), "")
+
+    def last_error_line(self) -> str:
+        """Of standard error, else of standard output; empty if there is none."""
+        for name in (STDERR, STDOUT):
+            try:
+                lines = _tail(self.path / name, _TAIL_BYTES).strip().splitlines()
+            except OSError:
+                continue
+            if lines:
+                return lines[-1].strip()[:_LAST_LINE]
+        return ""
 
     def logs(self) -> str:
         """The ends of standard output and standard error."""

@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from counterpoise.client import Client
 from counterpoise.wire.codes import FailureKind
 from counterpoise.wire.work import Failure, Job, Tell
-from counterpoise.worker.active_job import ActiveJob, EndReason
 from counterpoise.worker.config import WorkerConfig
 from counterpoise.worker.evaluators.evaluator import EvaluationResult, Evaluator, failed
-from counterpoise.worker.release import release_jobs
+from counterpoise.worker.jobs.active_job import ActiveJob, EndReason
+from counterpoise.worker.jobs.release import release_jobs
+from counterpoise.worker.results.teller import Teller
 from counterpoise.worker.shutdown import Shutdown
-from counterpoise.worker.teller import Teller
 from counterpoise.worker.worker_log import WorkerLog
 
 LONGEST_REST_S = 60.0

@@ -1,4 +1,4 @@
-"""The processes of the demo, which end with it, however it ends."""
+"""Processes of a local study, which end with it, however it ends."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ PYTHON = (sys.executable, "-P")  # -P: not the `app` or `workers` folder of a us
 COUNTERPOISE = (*PYTHON, "-c", "from counterpoise.cli import main; main()")
 
 
-class DemoFailed(Exception):
+class RunFailed(Exception):
     """The message contains what to do; `code` is the exit code of the process that
     failed, if one did.
     """
@@ -25,7 +25,7 @@ class DemoFailed(Exception):
         self.code = code
 
 
-class DemoProcess:
+class LocalProcess:
     def __init__(
         self, name: str, process: "subprocess.Popen[bytes]", log: Path
     ) -> None:
@@ -34,14 +34,14 @@ class DemoProcess:
         self._process = process
 
     def is_running(self) -> bool:
-        """False if it has ended with exit code 0; raises DemoFailed for any other."""
+        """False if it has ended with exit code 0; raises RunFailed for any other."""
         code = self._process.poll()
         if code:
             lines = self.log.read_text(errors="replace").strip().splitlines() or [
                 "no output"
             ]
             reason = lines[-1].removeprefix("Error: ")
-            raise DemoFailed(
+            raise RunFailed(
                 f"the {self.name} ended with exit code {code}: {reason} (its log: {self.log})",
                 code,
             )
@@ -59,17 +59,17 @@ class DemoProcess:
             self._process.wait()
 
 
-class DemoProcesses:
+class LocalProcesses:
     """All in one process group, which Ctrl-C in a terminal does not reach."""
 
     def __init__(self, folder: Path, group: int) -> None:
         self.folder = folder
         self._group = group
-        self._processes: list[DemoProcess] = []
+        self._processes: list[LocalProcess] = []
 
     def start(
         self, name: str, command: Sequence[str], **environment: str
-    ) -> DemoProcess:
+    ) -> LocalProcess:
         """In the folder, which also gets the log."""
         log = self.folder / f"{name.replace(' ', '-')}.log"
         inherited = {
@@ -87,12 +87,12 @@ class DemoProcesses:
                 stderr=subprocess.STDOUT,
                 process_group=self._group,
             )
-        started = DemoProcess(name, process, log)
+        started = LocalProcess(name, process, log)
         self._processes.append(started)
         return started
 
     def check(self) -> None:
-        """Raises DemoFailed if one of them has failed."""
+        """Raises RunFailed if one of them has failed."""
         for process in self._processes:
             process.is_running()
 
@@ -102,10 +102,10 @@ class DemoProcesses:
 
 
 @contextmanager
-def demo_processes(folder: Path) -> Iterator[DemoProcesses]:
+def local_processes(folder: Path) -> Iterator[LocalProcesses]:
     """They have ended when the block has."""
     guardian = Guardian(GRACE_S)
-    processes = DemoProcesses(folder, guardian.group)
+    processes = LocalProcesses(folder, guardian.group)
     try:
         yield processes
     finally:

@@ -11,7 +11,7 @@ from counterpoise.client import Client
 from counterpoise.client.retries import pause_s
 from counterpoise.wire.codes import CancelReason
 from counterpoise.wire.work import Alive
-from counterpoise.worker.active_job import ActiveJob, EndReason
+from counterpoise.worker.jobs.active_job import ActiveJob, EndReason
 from counterpoise.worker.worker_log import WorkerLog
 
 SHORTEST_RESPONSE_S = 5.0

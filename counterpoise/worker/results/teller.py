@@ -12,7 +12,7 @@ from counterpoise.client import Client
 from counterpoise.client.retries import pause_s
 from counterpoise.errors import Refused, RequestFailed, ServerUnavailable
 from counterpoise.wire.work import MOST_TELLS, Tell, Told
-from counterpoise.worker.spool import Spool
+from counterpoise.worker.results.spool import Spool
 from counterpoise.worker.worker_log import WorkerLog
 
 ADOPT_EVERY_S = 30.0

@@ -10,10 +10,10 @@ from counterpoise.errors import RequestFailed, ServerUnavailable
 from counterpoise.wire.codes import EmptyReason
 from counterpoise.wire.work import Ask, Asked, Job
 from counterpoise.worker.config import WorkerConfig
-from counterpoise.worker.release import release_jobs
+from counterpoise.worker.jobs.release import release_jobs
+from counterpoise.worker.jobs.slots import Slots
+from counterpoise.worker.results.teller import Teller
 from counterpoise.worker.shutdown import Shutdown
-from counterpoise.worker.slots import Slots
-from counterpoise.worker.teller import Teller
 from counterpoise.worker.worker_log import WorkerLog
 
 MOST_JOBS = 256  # of one ask
@@ -31,10 +31,11 @@ class Asker:
         teller: Teller,
         shutdown: Shutdown,
         log: WorkerLog,
+        instance: str | None = None,
     ) -> None:
-        self.failure: Exception | None = (
-            None  # why it ended, if not because the work is done
-        )
+        # Why it ended, if not because the work is done
+        self.failure: Exception | None = None
+        self._instance = instance
         self._client = client
         self._objectives = list(objectives)
         self._config = config
@@ -93,6 +94,7 @@ class Asker:
             worker=self._config.name,
             studies=list(self._config.studies),
             objectives=self._objectives,
+            instance=self._instance,
             max_jobs=wanted,
             wait_s=self._config.ask_wait_s,
         )

@@ -126,6 +126,8 @@ class Spool:
         try:
             self._open()
             for file in sorted(folder.glob("*-*.json")):
+                if file.is_symlink() or not file.is_file():
+                    continue  # no result of a worker; a pipe would block
                 try:
                     tell = Tell.model_validate_json(file.read_bytes())
                 except (
@@ -149,7 +151,7 @@ def _try_to_lock(folder: Path) -> int | None:
     None if it is locked.
     """
     try:
-        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except FileNotFoundError:  # adopted by another process just now
         return None
     try:

@@ -1,0 +1,1 @@
+"""A whole study on this machine: a server, its planner and workers for one study."""

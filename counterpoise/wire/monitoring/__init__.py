@@ -1,0 +1,1 @@
+"""Responses that the dashboard draws, and that any program can read."""

@@ -1,0 +1,1 @@
+"""Jobs of a worker, from the ask to the evaluation; heartbeats meanwhile."""

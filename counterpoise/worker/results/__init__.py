@@ -1,0 +1,1 @@
+"""Results of a worker, from the evaluation to the accepted tell."""
