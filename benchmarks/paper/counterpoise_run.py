@@ -1,5 +1,5 @@
-"""One run of the strategy `counterpoise` in the paper's protocol, with the paper's
-number of evaluations per objective.
+"""One run of a strategy with common cheap points in the paper's protocol, with the
+paper's number of evaluations per objective.
 
 The initial phase evaluates the design on all objectives and (r_j - 1) n common points
 on cheap objective j. A step evaluates what promoted samples lack, and r_j u cheap
@@ -14,17 +14,14 @@ from numpy.typing import NDArray
 
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.proposal import Proposal
+from app.optimizer.propose import propose
 from app.optimizer.random_streams import NO_OBJECTIVE, generator
 from app.optimizer.samples import Samples, join
 from app.optimizer.search.design import initial_design
 from app.optimizer.snapshot import Data, Forecasts, Snapshot
-from app.optimizer.strategies.counterpoise.cheap_points import initial_points
-from app.optimizer.strategies.counterpoise.settings import (
-    DEFAULTS,
-    CounterpoiseSettings,
-)
-from app.optimizer.strategies.counterpoise.step import propose_by_promotion
-from benchmarks.paper.evaluations import Evaluations
+from app.optimizer.strategies.initial_phase import initial_points
+from app.optimizer.strategies.strategy import Strategy
+from benchmarks.paper.evaluations import Evaluations, ratios
 from benchmarks.problems.catalogue import Instance
 from counterpoise.wire.codes import StepKind
 
@@ -34,20 +31,20 @@ BATCH = 3  # u
 
 def optimise_by_promotion(
     instance: Instance,
-    rc: int,
+    rc: int | tuple[float, ...],
+    strategy: Strategy,
     seed: int,
     budget: int = 300,
-    settings: CounterpoiseSettings = DEFAULTS,
 ) -> tuple[Array, list[float]]:
     """All values of full samples (budget, m), and the CPU time of every step."""
-    declared = instance.declare((*[float(rc)] * (instance.m - 1), 1.0))
+    declared = instance.declare(ratios(instance, rc))
     evaluations = Evaluations(instance, declared, budget)
     snapshot = begin(declared, evaluations, min(instance.n, budget), seed, budget)
     seconds = []
     while len(snapshot.X) < budget:
         rng = generator(seed, StepKind.SEARCH, NO_OBJECTIVE, snapshot.step)
         before = process_time()
-        proposal = propose_by_promotion(declared, snapshot, settings, rng)
+        proposal = propose(declared, snapshot, strategy, rng)
         seconds.append(process_time() - before)
         snapshot = tell(evaluations, snapshot, proposal)
     if not evaluations.are_used_up():
@@ -110,8 +107,8 @@ def tell(evaluations: Evaluations, snapshot: Snapshot, proposal: Proposal) -> Sn
         batch=min(BATCH, snapshot.budget - len(X)),
         X=X,
         F=np.vstack([snapshot.F, new]),
-        theta=proposal.theta,
-        co_theta=proposal.co_theta,
+        warm_starts=proposal.warm_starts,
+        full_steps=np.append(snapshot.steps_of_full, np.full(len(new), snapshot.step)),
         forecasts=forecasts(snapshot, proposal, new),
     )
     return with_cheap_values(after, join(snapshot.pool.rows(left), extras))

@@ -13,6 +13,13 @@ from benchmarks.problems.catalogue import Instance
 Array = NDArray[np.float64]
 
 
+def ratios(instance: Instance, rc: int | tuple[float, ...]) -> tuple[float, ...]:
+    """r = (r_c, …, r_c, 1), as in the paper's tables, or the ratios themselves."""
+    if isinstance(rc, int):
+        return (*[float(rc)] * (instance.m - 1), 1.0)
+    return rc
+
+
 class Evaluations:
     """r_j * FE_max evaluations of objective j are allowed: r_j for each full sample, as
     in [SBP-BO].

@@ -1,5 +1,5 @@
-"""One run in the paper's protocol, looked into: what the models said of the final
-populations, and what was true.
+"""One run in the paper's protocol: predictions of its models for the final populations,
+and the true values.
 
 mu, v predicted means and variances of a final population · F its true values · a range
 is that of the observed D^t
@@ -14,7 +14,7 @@ import numpy as np
 from rich.table import Table
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.fit_models import FrozenModels
+from app.optimizer.models.fit_task import FrozenModels
 from app.optimizer.proposal.proposal import Proposal
 from app.optimizer.propose import propose
 from app.optimizer.random_streams import NO_OBJECTIVE, generator
@@ -27,7 +27,7 @@ from counterpoise.wire.codes import StepKind
 Row = dict[str, Any]
 
 
-def look(
+def inspect(
     spec: Spec, every: int = 10, progress: Callable[[int], None] = lambda _: None
 ) -> list[Row]:
     """The same steps as `protocol.run` takes; a row for the first, for every so many,
@@ -52,14 +52,14 @@ def look(
             or snapshot.step % every == 0
             or len(after.X) == spec.budget
         ):
-            rows.append(_seen(instance, snapshot, proposal, after))
+            rows.append(_row(instance, snapshot, proposal, after))
         frozen = proposal.models.frozen
         progress(len(after.X) - len(snapshot.X))
         snapshot = after
     return rows
 
 
-def _seen(
+def _row(
     instance: Instance, snapshot: Snapshot, proposal: Proposal, after: Snapshot
 ) -> Row:
     models, X = proposal.models, proposal.population

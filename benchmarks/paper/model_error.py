@@ -33,7 +33,8 @@ from app.optimizer.models.evidence.structure_choice import (
     choose_model,
 )
 from app.optimizer.models.evidence.training_rows import Told
-from app.optimizer.models.fit_models import FrozenModels, Models
+from app.optimizer.models.fit_task import FrozenModels
+from app.optimizer.models.step_models import Models
 from app.optimizer.problem import Problem
 from app.optimizer.propose import propose
 from app.optimizer.random_streams import NO_OBJECTIVE, generator

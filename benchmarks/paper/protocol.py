@@ -5,7 +5,7 @@ D = (X, F) full samples · D_j^c' what the stream of cheap objective j found · 
 len(X)
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
 from statistics import median
 from time import process_time
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.domain.stepping import LAMBDA
-from app.optimizer.models.fit_models import FrozenModels
+from app.optimizer.models.fit_task import FrozenModels
 from app.optimizer.models.surrogate import Truth
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.proposal import Proposal
@@ -23,30 +23,54 @@ from app.optimizer.random_streams import NO_OBJECTIVE, generator
 from app.optimizer.search.design import initial_design
 from app.optimizer.search.genetic_algorithm import next_generation
 from app.optimizer.snapshot import Data, Snapshot
-from app.optimizer.strategies.strategy import STRATEGIES, Strategy
+from app.optimizer.strategies.catalogue import STRATEGIES
+from app.optimizer.strategies.strategy import Strategy
+from app.optimizer.strategies.waiting import NO_STREAMS
 from benchmarks.paper.counterpoise_run import optimise_by_promotion
+from benchmarks.paper.evaluations import ratios
 from benchmarks.paper.results import Outcome, Settings, Spec
 from benchmarks.problems.catalogue import Instance, problem
 from counterpoise.wire.codes import StepKind
 
 Array = NDArray[np.float64]
 BATCH = 3  # u
+TRACE_EVERY = 10
 # The runs on file were made with stream j seeded as the service seeds that of objective
 # j - 1. Without this shift every stream, and so every result, is another one.
 STREAM_SHIFT = -1
-# Runs one strategy: instance, r_c, seed and budget -> values of all full samples
-# (budget, m), CPU time of every step. r_j * budget evaluations of objective j are
-# allowed; `evaluations.Evaluations` counts them.
-Driver = Callable[[Instance, int, int, int], tuple[Array, list[float]]]
-DRIVERS: dict[str, Driver] = {"counterpoise": optimise_by_promotion}
-NAMES = (*STRATEGIES, *DRIVERS)
+# r_c, or the ratios of all objectives
+Ratios = int | tuple[float, ...]
+# Values of all full samples (budget, m), and the CPU time of every step
+Run = tuple[Array, list[float]]
 
 
 def run(spec: Spec, code: str = "") -> Outcome:
-    instance = problem(spec.problem, spec.m)
+    instance = instance_of(spec)
     before = process_time()
-    F, seconds = driver(spec)(instance, spec.rc, spec.seed, spec.budget)
-    cpu_s = process_time() - before
+    F, seconds = optimise(
+        instance,
+        spec.ratios or spec.rc,
+        choose(spec.strategy, spec.settings),
+        spec.seed,
+        spec.budget,
+    )
+    return outcome(spec, instance, F, seconds, process_time() - before, code)
+
+
+def instance_of(spec: Spec) -> Instance:
+    instance = problem(spec.problem, spec.m, spec.d or None)
+    return replace(instance, n=spec.n) if spec.n else instance
+
+
+def outcome(
+    spec: Spec,
+    instance: Instance,
+    F: Array,
+    seconds: list[float],
+    cpu_s: float,
+    code: str = "",
+) -> Outcome:
+    """The scores of a run whose full samples have the values F (budget, m)."""
     first, rest = sum(seconds[:1]), seconds[1:]
     usual, longest = (median(rest), round(max(rest), 4)) if rest else (0.0, None)
     return Outcome(
@@ -58,19 +82,16 @@ def run(spec: Spec, code: str = "") -> Outcome:
         code=code,
         longest_step_s=longest,
         hypervolume=round(instance.hypervolume(F), 6),
+        igd=round(instance.igd(F), 6) if spec.m == 2 else None,
+        trace=tuple(trace(instance, F)),
     )
 
 
-def driver(spec: Spec) -> Driver:
-    """What runs the strategy of this spec: a driver of its own, or the steps of
-    [SBP-BO].
-    """
-    if spec.strategy in DRIVERS:
-        return DRIVERS[spec.strategy]
-    strategy = choose(spec.strategy, spec.settings)
-    return lambda instance, rc, seed, budget: optimise(
-        instance, rc, strategy, seed, budget
-    )
+def trace(instance: Instance, F: Array) -> Iterator[tuple[int, float]]:
+    """IGD+ after the design, and after every ten full samples."""
+    first = min(instance.n, len(F))
+    for count in (*range(first, len(F), TRACE_EVERY), len(F)):
+        yield count, round(instance.igd_plus(F[:count]), 6)
 
 
 def choose(name: str, settings: Settings) -> Strategy:
@@ -79,14 +100,25 @@ def choose(name: str, settings: Settings) -> Strategy:
         scaling=settings.scaling,
         lattice=settings.lattice,
         keep_extra=settings.keep_extra,
+        models=settings.models,
     )
 
 
 def optimise(
-    instance: Instance, rc: int, strategy: Strategy, seed: int, budget: int = 300
-) -> tuple[Array, list[float]]:
-    """All values of full samples (budget, m), and the CPU time of every step."""
-    declared, snapshot = begin(instance, rc, seed, budget)
+    instance: Instance, rc: Ratios, strategy: Strategy, seed: int, budget: int = 300
+) -> Run:
+    """r_j * budget evaluations of objective j are made."""
+    if strategy.initial.common:
+        return optimise_by_promotion(instance, rc, strategy, seed, budget)
+    return optimise_with_streams(instance, rc, strategy, seed, budget)
+
+
+def optimise_with_streams(
+    instance: Instance, rc: Ratios, strategy: Strategy, seed: int, budget: int = 300
+) -> Run:
+    """The initial phase of [SBP-BO]: a genetic algorithm for each cheap objective."""
+    streams = strategy.initial is not NO_STREAMS
+    declared, snapshot = begin(instance, rc, seed, budget, streams=streams)
     truth = truths(instance, declared)
     frozen: FrozenModels = ()
     seconds = []
@@ -103,10 +135,15 @@ def optimise(
 
 
 def begin(
-    instance: Instance, rc: int, seed: int, budget: int = 300
+    instance: Instance,
+    rc: Ratios,
+    seed: int,
+    budget: int = 300,
+    *,
+    streams: bool = True,
 ) -> tuple[Problem, Snapshot]:
-    """r = (r_c, …, r_c, 1); the design and the streams are evaluated."""
-    declared = instance.declare((*[float(rc)] * (instance.m - 1), 1.0))
+    """The design is evaluated, and the streams unless the strategy waits."""
+    declared = instance.declare(ratios(instance, rc))
     # (n, d)
     X = initial_design(
         declared,
@@ -114,7 +151,7 @@ def begin(
         generator(seed, StepKind.INITIAL, NO_OBJECTIVE, 0),
     )
     F = instance.evaluate(X)  # (n, m)
-    frozen = _streams(instance, declared, X, F, seed)
+    frozen = _streams(instance, declared, X, F, seed) if streams else ()
     return declared, Snapshot(
         1, len(X), budget, min(BATCH, budget - len(X)), X, F, frozen=frozen
     )
@@ -144,10 +181,14 @@ def tell(instance: Instance, snapshot: Snapshot, proposal: Proposal) -> Snapshot
         batch=min(BATCH, snapshot.budget - len(X)),
         X=X,
         F=F,
+        full_steps=np.append(
+            snapshot.steps_of_full, np.full(len(proposal.full), snapshot.step)
+        ),
         extra=tuple(extra),
         extra_steps=tuple(steps),
         theta=proposal.theta,
         frozen_theta=proposal.frozen_theta,
+        warm_starts=proposal.warm_starts,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from benchmarks.paper.results import Outcome, Settings, group
+from benchmarks.paper.results import GroupKey, Outcome, Settings, group
 from benchmarks.paper.tables import Entry, published
 
 PEERS = ("K-RVEA", "HK-RVEA", "SBP-BO")
@@ -54,20 +54,19 @@ class Row:
 
 
 def rows(outcomes: Iterable[Outcome]) -> list[Row]:
-    return [
-        Row(
-            *key,
-            igd_plus=tuple(run.igd_plus for run in runs),
-            seeds=tuple(run.spec.seed for run in runs),
-            cpu_s=fmean(run.cpu_s for run in runs),
-            step_s=median(run.step_s for run in runs),
-            longest_step_s=max(
-                (run.longest_step_s for run in runs if run.longest_step_s is not None),
-                default=None,
-            ),
-        )
-        for key, runs in group(outcomes).items()
-    ]
+    return [_row(key, runs) for key, runs in group(outcomes).items()]
+
+
+def _row(key: GroupKey, runs: list[Outcome]) -> Row:
+    longest = [run.longest_step_s for run in runs if run.longest_step_s is not None]
+    return Row(
+        *key,
+        igd_plus=tuple(run.igd_plus for run in runs),
+        seeds=tuple(run.spec.seed for run in runs),
+        cpu_s=fmean(run.cpu_s for run in runs),
+        step_s=median(run.step_s for run in runs),
+        longest_step_s=max(longest, default=None),
+    )
 
 
 def as_json(row: Row) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 from app.optimizer.models.training_data import KeepExtra
 from app.optimizer.proposal.acquisition import Scaling
 from app.optimizer.search.reference_vectors import Lattice
+from app.optimizer.strategies.strategy import ModelFamily
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -21,6 +22,7 @@ class Settings:
     scaling: Scaling = "paper"
     lattice: Lattice = "small"
     keep_extra: KeepExtra = "last"
+    models: ModelFamily = "paper"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,6 +36,9 @@ class Spec:
     seed: int
     settings: Settings = Settings()
     budget: int = 300
+    ratios: tuple[float, ...] = ()  # of all objectives; empty: (rc, …, rc, 1)
+    d: int = 0  # variables; 0: those of the paper
+    n: int = 0  # samples of the design; 0: 11 d - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +49,15 @@ class Outcome:
     first_step_s: float  # with the frozen models' fits
     step_s: float  # median of the others
     code: str = ""  # fingerprint of the sources that made it
-    longest_step_s: float | None = (
-        None  # of the others; runs on file from before it was recorded have none
-    )
+    # Of the others; runs on file from before it was recorded have none
+    longest_step_s: float | None = None
     hypervolume: float | None = (
         # share of the reference front's; runs from before it was recorded have none
         None
     )
+    igd: float | None = None  # of runs with two objectives
+    # (full samples, IGD+) along the run; runs from before it was recorded have none
+    trace: tuple[tuple[int, float], ...] = ()
 
 
 def read(file: Path) -> dict[Spec, Outcome]:
@@ -98,14 +105,18 @@ def _cut_torn_line(out: Any, end: int) -> None:
 def _parse(row: dict[str, Any]) -> Outcome:
     spec = dict(row["spec"])
     spec["settings"] = Settings(**spec["settings"])
-    return Outcome(**{**row, "spec": Spec(**spec)})
+    spec["ratios"] = tuple(spec.get("ratios", ()))
+    trace = tuple((int(count), float(score)) for count, score in row.get("trace", ()))
+    return Outcome(**{**row, "spec": Spec(**spec), "trace": trace})
 
 
-def group(
-    outcomes: Iterable[Outcome],
-) -> dict[tuple[str, int, int, str, Settings, int], list[Outcome]]:
+# Problem, m, ratio, strategy, settings, budget
+GroupKey = tuple[str, int, int, str, Settings, int]
+
+
+def group(outcomes: Iterable[Outcome]) -> dict[GroupKey, list[Outcome]]:
     """Runs that differ only in their seed, by seed."""
-    groups: dict[tuple[str, int, int, str, Settings, int], list[Outcome]] = {}
+    groups: dict[GroupKey, list[Outcome]] = {}
     for outcome in sorted(outcomes, key=lambda each: each.spec):
         spec = outcome.spec
         key = (spec.problem, spec.m, spec.rc, spec.strategy, spec.settings, spec.budget)

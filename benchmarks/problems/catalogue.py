@@ -1,4 +1,4 @@
-"""The 16 test problems in the paper's setting, by name, and their score."""
+"""The test problems by name, in the settings of the paper, and their scores."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,13 +9,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.optimizer.problem import Objective, Problem, Variable
-from benchmarks.problems.dtlz import DTLZ
+from benchmarks.problems.dtlz import DTLZ, VARIANTS
 from benchmarks.problems.fronts import FRONTS
+from benchmarks.problems.uf import UF
 from benchmarks.problems.wfg import WFG
+from benchmarks.problems.zdt import ZDT
 
 Array = NDArray[np.float64]
-EVALUATE: dict[str, Callable[[Array, int], Array]] = {**DTLZ, **WFG}
-NAMES = tuple(EVALUATE)
+EVALUATE: dict[str, Callable[[Array, int], Array]] = {
+    **DTLZ,
+    **WFG,
+    **VARIANTS,
+    **UF,
+    **ZDT,
+}
+NAMES = (*DTLZ, *WFG)  # those of the paper's tables with three and more objectives
+# Those of its table with two objectives, and their numbers of variables
+BI_OBJECTIVE = (
+    dict.fromkeys(("dtlz1", "dtlz1a"), 6)
+    | dict.fromkeys(("dtlz2", "dtlz3", "dtlz3a", "dtlz4", "dtlz5", "dtlz6"), 11)
+    | {"dtlz7": 21}
+    | dict.fromkeys(UF, 30)
+)
+BI_OBJECTIVE_DESIGN = 100
+VARIABLES = dict.fromkeys(UF, 30) | dict.fromkeys(ZDT, 30) | {"zdt4": 10, "zdt6": 10}
 CORNER = 1.1  # reference point of the hypervolume, where the front spans [0, 1]
 DIRECTIONS = 2**14  # of the approximate hypervolume; its method is deterministic
 
@@ -25,10 +42,7 @@ class Instance:
     name: str
     m: int
     d: int
-
-    @property
-    def n(self) -> int:
-        return 11 * self.d - 1
+    n: int  # samples of the initial design
 
     def declare(self, ratios: tuple[float, ...]) -> Problem:
         """The same problem as the optimiser knows it."""
@@ -45,6 +59,11 @@ class Instance:
         """IGD+ of the nondominated subset of F (n, m)."""
         front = F[moocore.is_nondominated(F, keep_weakly=True)]
         return float(moocore.igd_plus(front, ref=reference_front(self.name, self.m)))
+
+    def igd(self, F: Array) -> float:
+        """IGD of the nondominated subset of F (n, m): the bi-objective table's score."""
+        front = F[moocore.is_nondominated(F, keep_weakly=True)]
+        return float(moocore.igd(front, ref=reference_front(self.name, self.m)))
 
     def hypervolume(self, F: Array) -> float:
         """Hypervolume of F (n, m) as a share of the reference front's; the front spans
@@ -65,11 +84,27 @@ def _hypervolume(F: Array) -> float:
     return float(moocore.hv_approx(inside, ref=corner, nsamples=DIRECTIONS))
 
 
-def problem(name: str, m: int) -> Instance:
+def problem(name: str, m: int, d: int | None = None) -> Instance:
+    """The problem with d variables (by default the paper's) and a design of 11 d - 1."""
     if name not in EVALUATE:
-        raise ValueError(f"no problem {name!r}; there are {', '.join(NAMES)}")
-    even = name in ("wfg2", "wfg3")
-    return Instance(name, m, 11 if even and (10 - (m - 1)) % 2 else 10)
+        raise ValueError(f"no problem {name!r}; there are {', '.join(EVALUATE)}")
+    if m != 2 and (name in UF or name in ZDT):
+        raise ValueError(f"{name} has two objectives, not {m}")
+    d = d or _variables(name, m)
+    return Instance(name, m, d, 11 * d - 1)
+
+
+def bi_objective(name: str) -> Instance:
+    """The problem as the paper's bi-objective table has it."""
+    if name not in BI_OBJECTIVE:
+        raise ValueError(f"no problem {name!r}; there are {', '.join(BI_OBJECTIVE)}")
+    return Instance(name, 2, BI_OBJECTIVE[name], BI_OBJECTIVE_DESIGN)
+
+
+def _variables(name: str, m: int) -> int:
+    # WFG2 and WFG3 need an even number of distance variables
+    odd = name in ("wfg2", "wfg3") and (10 - (m - 1)) % 2 == 1
+    return VARIABLES.get(name, 11 if odd else 10)
 
 
 @cache

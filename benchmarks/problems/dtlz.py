@@ -1,5 +1,5 @@
 """DTLZ1-7 on the unit cube, vectorised over points (Deb et al. 2002, as [SBP-BO] uses
-them: k = d - m + 1).
+them: k = d - m + 1), and DTLZ1a and DTLZ3a, whose g has a tenth of the waves.
 
 X (n, d) points · m objectives · Z = X[:, m-1:] (n, k) distance variables · g (n,)
 distance to the front
@@ -28,11 +28,14 @@ def sphere(Y: Array) -> Array:
     return products(np.cos(Y * np.pi / 2), np.sin(Y * np.pi / 2))
 
 
-def _rugged(Z: Array) -> Array:
-    return np.asarray(
-        100.0
-        * (Z.shape[1] + np.sum((Z - 0.5) ** 2 - np.cos(20 * np.pi * (Z - 0.5)), axis=1))
-    )
+def _rugged(Z: Array, frequency: float = 20.0) -> Array:
+    shifted = Z - 0.5
+    terms = shifted**2 - np.cos(frequency * np.pi * shifted)
+    return np.asarray(100.0 * (Z.shape[1] + np.sum(terms, axis=1)))
+
+
+def _less_rugged(Z: Array) -> Array:
+    return _rugged(Z, 2.0)
 
 
 def _bowl(Z: Array) -> Array:
@@ -60,6 +63,14 @@ def dtlz3(X: Array, m: int) -> Array:
     return (1.0 + _rugged(X[:, m - 1 :]))[:, None] * sphere(X[:, : m - 1])
 
 
+def dtlz1a(X: Array, m: int) -> Array:
+    return 0.5 * (1.0 + _less_rugged(X[:, m - 1 :]))[:, None] * linear(X[:, : m - 1])
+
+
+def dtlz3a(X: Array, m: int) -> Array:
+    return (1.0 + _less_rugged(X[:, m - 1 :]))[:, None] * sphere(X[:, : m - 1])
+
+
 def dtlz4(X: Array, m: int) -> Array:
     return (1.0 + _bowl(X[:, m - 1 :]))[:, None] * sphere(X[:, : m - 1] ** 100)
 
@@ -81,4 +92,7 @@ def dtlz7(X: Array, m: int) -> Array:
 
 DTLZ: dict[str, Callable[[Array, int], Array]] = {
     "dtlz1": dtlz1, "dtlz2": dtlz2, "dtlz3": dtlz3, "dtlz4": dtlz4, "dtlz5": dtlz5, "dtlz6": dtlz6, "dtlz7": dtlz7,
+}  # fmt: skip
+VARIANTS: dict[str, Callable[[Array, int], Array]] = {
+    "dtlz1a": dtlz1a, "dtlz3a": dtlz3a,
 }  # fmt: skip

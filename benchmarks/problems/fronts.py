@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.optimizer.search.reference_vectors import layers, simplex_lattice
+from benchmarks.problems.curves import CURVES
 from benchmarks.problems.dtlz import linear
 from benchmarks.problems.wfg import convex_but_last, disconnected, mixed
 
@@ -98,12 +99,13 @@ def _scaled(front: Callable[[int], Array]) -> Callable[[int], Array]:
 
 
 FRONTS: dict[str, Callable[[int], Array]] = {
-    "dtlz1": lambda m: lattice(m) / 2,
-    **dict.fromkeys(("dtlz2", "dtlz3", "dtlz4"), _sphere),
+    **dict.fromkeys(("dtlz1", "dtlz1a"), lambda m: lattice(m) / 2),
+    **dict.fromkeys(("dtlz2", "dtlz3", "dtlz3a", "dtlz4"), _sphere),
     **dict.fromkeys(("dtlz5", "dtlz6"), _circle),
     "dtlz7": _dtlz7,
     "wfg1": _scaled(lambda m: _along(lattice(m), mixed)),
     "wfg2": _scaled(_wfg2),
     "wfg3": _scaled(_wfg3),
     **{f"wfg{i}": _scaled(_sphere) for i in range(4, 10)},
+    **CURVES,
 }

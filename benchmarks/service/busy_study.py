@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.commands import planning
 from benchmarks.problems.catalogue import Instance, problem
+from benchmarks.server_processes import planning
 from benchmarks.service.clients import Client
 
 NAME = "busy"

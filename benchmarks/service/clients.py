@@ -23,9 +23,8 @@ class Load:
     objectives: tuple[str, ...]
     cycles: int
     batch: int = 1  # jobs per ask; with more than one, a list of tells
-    every_s: float = (
-        0.0  # from one cycle's begin to the next one's; 0: as fast as it gets
-    )
+    # From one cycle's begin to the next one's; 0: as fast as it gets
+    every_s: float = 0.0
 
 
 class Client:

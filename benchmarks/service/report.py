@@ -9,12 +9,12 @@ Row = dict[str, Any]
 
 
 def tables(rows: Sequence[Row]) -> tuple[Table, ...]:
-    shown = (("throughput", throughput), ("planning", planning))
-    found = [
-        (show, [row for row in rows if row["measure"] == measure])
-        for measure, show in shown
-    ]
-    return tuple(show(some) for show, some in found if some)
+    shown = []
+    for measure, table in (("throughput", throughput), ("planning", planning)):
+        measured = [row for row in rows if row["measure"] == measure]
+        if measured:
+            shown.append(table(measured))
+    return tuple(shown)
 
 
 def throughput(rows: Sequence[Row]) -> Table:

@@ -22,7 +22,7 @@ from app.store.database import Database
 from app.store.studies.samples import add_samples
 from app.store.studies.studies import create_study, objectives_of
 from app.store.upgrade import upgrade
-from benchmarks.commands import serving
+from benchmarks.server_processes import serving
 from benchmarks.service import clients, optuna_peer
 from benchmarks.service.busy_study import busy_planner
 from benchmarks.service.clients import Client, Load

@@ -136,7 +136,7 @@ def cycle(subject: Subject) -> None:
 
     def take(connection: Connection) -> Lease:
         (one,) = lease_jobs(connection, [LeaseRequest(order, 1)])
-        open_attempts(connection, [(one, subject.worker)])
+        open_attempts(connection, [(one, subject.worker, None)])
         return one
 
     began = time.perf_counter()

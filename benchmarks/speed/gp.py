@@ -56,9 +56,11 @@ def summarise(measured: Sequence[Row]) -> Row:
     """Medians; but of the likelihoods, how many are no worse than scikit-learn's by
     more than the tolerance.
     """
-    columns = {name: [row[name] for row in measured] for name in measured[0]}
-    gains = [gain for gain in columns.pop("gain") if gain is not None]
-    summary: Row = {name: _median(column) for name, column in columns.items()}
+    gains = [row["gain"] for row in measured if row["gain"] is not None]
+    summary: Row = {}
+    for name in measured[0]:
+        if name != "gain":
+            summary[name] = _median([row[name] for row in measured])
     return summary | {
         "no_worse": sum(gain >= -TOLERANCE for gain in gains) if gains else None
     }

@@ -17,8 +17,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import threadpool_limits
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.fit_models import FrozenModels
-from app.optimizer.models.fit_task import FitTask, thin
+from app.optimizer.models.fit_task import FitTask, FrozenModels, thin
 from app.optimizer.models.kriging import Kriging
 from app.optimizer.models.likelihood import EPS
 from app.optimizer.models.maximise_likelihood import BOUNDS, START
@@ -146,9 +145,9 @@ def _peers(snapshot: Snapshot, frozen: FrozenModels) -> FrozenModels:
     later step.
     """
     tasks = [
-        None
-        if model is None or data is None
-        else FitTask(data, model.theta_, frozen=True)
+        FitTask(data, model.theta_, frozen=True)
+        if isinstance(model, Kriging) and data is not None
+        else None
         for model, data in zip(frozen, snapshot.frozen, strict=True)
     ]
     return tuple(
@@ -157,10 +156,11 @@ def _peers(snapshot: Snapshot, frozen: FrozenModels) -> FrozenModels:
 
 
 def _medians(times: list[dict[str, float]], prefix: str) -> Row:
-    parts = {
-        f"{prefix}{part}_s": median(each[part] for each in times) for part in PARTS
-    }
-    return parts | {f"{prefix}step_s": median(sum(each.values()) for each in times)}
+    medians: Row = {}
+    for part in PARTS:
+        medians[f"{prefix}{part}_s"] = median(step[part] for step in times)
+    medians[f"{prefix}step_s"] = median(sum(step.values()) for step in times)
+    return medians
 
 
 def _ratios(ours: Row, theirs: Row) -> Row:

@@ -1,13 +1,27 @@
-"""The test problems with heterogeneous workers in virtual time."""
+"""One run of a test problem with heterogeneous workers in virtual time."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
 
 from app.domain.ratios import ratios_of_times
 from app.optimizer.strategies.strategy import Strategy
 from app.simulation import study
 from app.simulation.pools import Pool
-from app.simulation.study import Report
+from app.simulation.study import BATCH, Report
 from benchmarks.problems.catalogue import Instance
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How a study plans; with `wait`, r = 1 for all: everybody waits for the slowest,
+    and nothing is evaluated apart.
+    """
+
+    name: str
+    overlap: int | Literal["auto"] = 0
+    batch: int | Literal["auto"] = BATCH
+    wait: bool = False
 
 
 def ratios(pools: Iterable[Pool]) -> tuple[float, ...]:
@@ -22,17 +36,14 @@ def simulate(
     pools: tuple[Pool, ...],
     strategy: Strategy,
     seed: int,
+    mode: Mode,
     *,
-    wait: bool = False,
     n: int | None = None,
     budget: int = 300,
+    planning_s: float | None = 0.0,
 ) -> Report:
-    """Scored by IGD+.
-
-    With `wait`, r = 1 for all: everybody waits for the slowest, nothing is evaluated
-    apart.
-    """
-    problem = instance.declare((1.0,) * instance.m if wait else ratios(pools))
+    """Scored by IGD+."""
+    problem = instance.declare((1.0,) * instance.m if mode.wait else ratios(pools))
     return study.simulate(
         problem,
         lambda x, j: float(instance.evaluate(x[None])[0, j]),
@@ -42,6 +53,9 @@ def simulate(
         seed,
         n=n or instance.n,
         budget=budget,
+        batch=mode.batch,
+        overlap=mode.overlap,
+        planning_s=planning_s,
     )
 
 

@@ -1,5 +1,5 @@
-"""Real `counterpoise serve` and `counterpoise planner` processes for benchmarks; gone
-when the benchmark is.
+"""`counterpoise serve` and `counterpoise planner` as processes of a benchmark, which end
+with it.
 """
 
 import json
@@ -25,7 +25,7 @@ PATIENCE_S = 60.0
 
 @contextmanager
 def serving(url: str) -> Iterator[int]:
-    """A server without a planner on any free port, which is answered once it is ready."""
+    """Starts a server without a planner; yields its port once it accepts requests."""
     with _running("serve", "--no-planner", "--port", "0", url=url) as (process, log):
         deadline = time.monotonic() + PATIENCE_S
         while (port := _port(log)) is None:

@@ -1,0 +1,1 @@
+"""Tables of many runs: which runs, how they are executed, tables and plots."""

@@ -1,0 +1,115 @@
+"""A campaign's runs as rows: one per instance, one column per strategy."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from benchmarks.campaign.campaigns import Campaign, Score
+from benchmarks.campaign.significance import Verdict, verdicts
+from benchmarks.paper.results import Outcome, Spec
+from benchmarks.paper.tables import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    scores: tuple[float, ...]  # one per seed
+    step_s: float  # mean of the runs' medians
+    verdict: Verdict | None  # beside the first column; None: not tested
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.scores)
+
+    @property
+    def std(self) -> float:
+        return stdev(self.scores) if len(self.scores) > 1 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    problem: str
+    m: int
+    ratios: str
+    score: Score
+    cells: dict[str, Cell]
+    paper: dict[str, Entry]
+
+    @property
+    def best(self) -> str:
+        sign = -1.0 if self.score == "hypervolume" else 1.0
+        return min(self.cells, key=lambda name: sign * self.cells[name].mean)
+
+
+# Problem, m, d, ratios
+Instance = tuple[str, int, int, str]
+
+
+def instance_of(spec: Spec) -> Instance:
+    ratios = spec.ratios or (*[float(spec.rc)] * (spec.m - 1), 1.0)
+    shown = ",".join(f"{ratio:g}" for ratio in ratios)
+    return spec.problem, spec.m, spec.d, f"({shown})" if spec.ratios else str(spec.rc)
+
+
+def score_of(campaign: Campaign, outcome: Outcome) -> tuple[Score, float]:
+    """IGD+ or IGD; of ZDT problems the hypervolume."""
+    if outcome.spec.problem.startswith("zdt"):
+        return "hypervolume", outcome.hypervolume or 0.0
+    if campaign.score == "igd" and outcome.igd is not None:
+        return "igd", outcome.igd
+    return "igd_plus", outcome.igd_plus
+
+
+def rows_of(campaign: Campaign, outcomes: Iterable[Outcome]) -> list[Row]:
+    groups: dict[Instance, dict[str, list[Outcome]]] = {}
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.spec):
+        columns = groups.setdefault(instance_of(outcome.spec), {})
+        columns.setdefault(outcome.spec.strategy, []).append(outcome)
+    return [_row(campaign, instance, groups[instance]) for instance in groups]
+
+
+def _row(
+    campaign: Campaign, instance: Instance, columns: dict[str, list[Outcome]]
+) -> Row:
+    problem, m, _, ratios = instance
+    names = [name for name in campaign.strategies if name in columns]
+    names += [name for name in columns if name not in names]
+    scores = {
+        name: [score_of(campaign, run)[1] for run in columns[name]] for name in names
+    }
+    kind = score_of(campaign, columns[names[0]][0])[0]
+    sign = -1.0 if kind == "hypervolume" else 1.0
+    minimised = {name: [sign * score for score in scores[name]] for name in names}
+    reference = minimised.pop(names[0])
+    found = verdicts(reference, minimised)
+    cells = {
+        name: Cell(
+            tuple(scores[name]),
+            fmean(run.step_s for run in columns[name]),
+            found.get(name),
+        )
+        for name in names
+    }
+    rc = columns[names[0]][0].spec.rc
+    entries = {
+        column: campaign.published().get((problem, m, rc, column))
+        for column in campaign.paper_columns
+    }
+    paper = {name: entry for name, entry in entries.items() if entry is not None}
+    return Row(problem, m, ratios, kind, cells, paper)
+
+
+def agreement(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:
+    """Per strategy that the paper has too: instances where our mean is at or below the
+    paper's mean + 1 std, and instances in all.
+    """
+    counts: dict[str, tuple[int, int]] = {}
+    for row in rows:
+        for name, cell in row.cells.items():
+            entry = next(
+                (row.paper[key] for key in row.paper if key.lower() == name), None
+            )
+            if entry is not None:
+                within, total = counts.get(name, (0, 0))
+                is_within = cell.mean <= entry.mean + entry.std
+                counts[name] = within + is_within, total + 1
+    return counts

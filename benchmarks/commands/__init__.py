@@ -1,0 +1,1 @@
+"""The commands of `counterpoise bench`, one module per group."""

@@ -1,0 +1,1 @@
+"""Problems with limits and hidden constraints, beside other rules and programs."""

@@ -1,0 +1,1 @@
+"""Problems with categorical and discrete variables, beside random search and pymoo."""

@@ -1,0 +1,1 @@
+"""Other libraries on the benchmark problems, with equal numbers of full evaluations."""

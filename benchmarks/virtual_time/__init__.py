@@ -1,0 +1,1 @@
+"""Test problems with heterogeneous workers in virtual time."""
