@@ -49,6 +49,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.parent.name not in LONG_ROOMS)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many tests of the dashboard were not run, in one line."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    missed = [report for report in skipped if "tests/browser" in report.nodeid]
+    if missed:
+        reason = missed[0].longrepr[2].removeprefix("Skipped: ")
+        terminalreporter.write_line(f"{len(missed)} browser tests not run: {reason}")
+
+
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[PostgreSQL]:
     """One server per test session; every test gets a database of its own."""

@@ -45,9 +45,12 @@ TABLE: dict[RouteKey, Access] = {
     ("GET", "/healthz"): Access(OPEN, None, 200),
     ("GET", "/readyz"): Access(OPEN, None, 200),
     ("GET", "/docs"): Access(OPEN, None, 200),
-    ("GET", "/docs/oauth2-redirect"): Access(OPEN, None, 200),
-    ("GET", "/redoc"): Access(OPEN, None, 200),
+    ("GET", "/"): Access(OPEN, None, 200),
+    ("GET", "/assets/{digest}/{path:path}"): Access(OPEN, None, 200),
     ("GET", "/openapi.json"): Access(OPEN, None, 200),
+    ("GET", "/me"): Access(OPEN, None, 200),
+    ("POST", "/login"): Access(OPEN, {"token": TOKENS["read"]}, 200),
+    ("POST", "/logout"): Access(OPEN, None, 204),
     ("POST", "/ask"): Access(WORKERS, ASK, 200),
     ("POST", "/tell"): Access(
         WORKERS, {"job": 1, "lease": NEVER_ISSUED, "value": 1.0}, 404
@@ -55,17 +58,35 @@ TABLE: dict[RouteKey, Access] = {
     ("POST", "/heartbeat"): Access(WORKERS, {"leases": [NEVER_ISSUED]}, 200),
     ("POST", "/release"): Access(WORKERS, {"leases": [NEVER_ISSUED]}, 200),
     ("GET", "/workers"): Access(READERS, None, 200),
+    ("POST", "/goodbye"): Access(WORKERS, {"worker": "w", "instance": "gone"}, 200),
     ("GET", "/jobs/{job}"): Access(READERS, None, 200),
+    ("POST", "/jobs/{job}/cancel"): Access(ADMINS, None, 200),
     ("POST", "/workers/drain"): Access(ADMINS, {"worker": "unknown"}, 404),
     ("POST", "/workers/undrain"): Access(ADMINS, {"worker": "unknown"}, 404),
     ("POST", "/studies"): Access(ADMINS, SPEC, 200),
     ("GET", "/studies"): Access(READERS, None, 200),
     ("GET", "/studies/{name}"): Access(BOTH, None, 200),
     ("DELETE", "/studies/{name}"): Access(ADMINS, None, 204),
+    ("POST", "/studies/{name}/samples"): Access(
+        ADMINS, {"x": {"span": 1.5, "ribs": 7}, "outside_budget": True}, 201
+    ),
+    ("POST", "/studies/{name}/samples/{sample}/exclude"): Access(ADMINS, None, 200),
+    ("POST", "/studies/{name}/samples/{sample}/restore"): Access(ADMINS, None, 200),
     ("GET", "/studies/{name}/samples"): Access(READERS, None, 200),
     ("GET", "/studies/{name}/jobs"): Access(READERS, None, 200),
     ("GET", "/studies/{name}/steps"): Access(READERS, None, 200),
     ("GET", "/studies/{name}/front"): Access(READERS, None, 200),
+    ("GET", "/studies/{name}/choices"): Access(READERS, None, 200),
+    ("GET", "/studies/{name}/timeline"): Access(READERS, None, 200),
+    ("GET", "/studies/{name}/convergence"): Access(READERS, None, 200),
+    ("GET", "/studies/{name}/models"): Access(READERS, None, 200),
+    ("GET", "/studies/{name}/balance"): Access(READERS, None, 200),
+    ("GET", "/studies/{name}/overview"): Access(READERS, None, 200),
+    ("GET", "/studies/{name}/predictions"): Access(READERS, None, 200),
+    ("POST", "/studies/{name}/predictions"): Access(
+        READERS, {"points": [{"span": 1.5, "ribs": 7}]}, 200
+    ),
+    ("GET", "/overview"): Access(READERS, None, 200),
     ("GET", "/studies/{name}/export/{what}"): Access(READERS, None, 200),
     ("POST", "/studies/{name}/import"): Access(ADMINS, [], 200),
     ("GET", "/studies/{name}/events"): Access(READERS, None, 200),
@@ -106,7 +127,9 @@ def call(
     headers = {} if token is None else {"Authorization": f"{scheme} {token}"}
     # Otherwise the stream does not end
     query = {"follow": "false"} if path.endswith("/events") else None
-    url = path.format(name="wing", what="samples", job=1)
+    plain_path = path.replace("{path:path}", "js/main.js")
+    values = {"name": "wing", "what": "samples", "job": 1, "sample": 1}
+    url = plain_path.format(**values, digest="other")
     return client.request(
         method, url, json=TABLE[route].body, headers=headers, params=query
     )
@@ -266,3 +289,51 @@ def test_without_tokens_pages_of_other_origins_are_refused(open_wing: Wing) -> N
     ):
         response = open_wing.client.get("/studies/wing", headers={header: value})
         assert response.json()["phase"] == "initial"
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def test_a_worker_token_can_be_limited_to_studies(database_url: str) -> None:
+    limited, other = "limited-token-xxxx", "other-token-xxxxxx"
+    settings = load_settings(
+        database_url=database_url,
+        admin_tokens=TOKENS["admin"],
+        worker_tokens=f"wing:{limited}, tail:{limited}, {other}",
+    )
+    with TestClient(create_app(settings), LOCAL) as client:
+        for name in ("wing", "secret"):
+            spec = {**SPEC, "name": name}
+            created = client.post(
+                "/studies", json=spec, headers=bearer(TOKENS["admin"])
+            )
+            assert created.status_code == 201
+        ask = {**ASK, "studies": ["secret"]}
+        refused = client.post("/ask", json=ask, headers=bearer(limited))
+        check_problem(refused, 403, "study-forbidden")
+        refused = client.get("/studies/secret", headers=bearer(limited))
+        check_problem(refused, 403, "study-forbidden")
+        assert client.get("/studies/wing", headers=bearer(limited)).status_code == 200
+        for token, studies in ((limited, ["tail", "wing"]), (other, ["*"])):
+            worker = {**ASK, "worker": token}
+            assert client.post("/ask", json=worker, headers=bearer(token)).is_success
+            page = client.get("/workers", headers=bearer(TOKENS["admin"])).json()
+            (seen,) = [item for item in page["items"] if item["worker"] == token]
+            assert seen["studies"] == studies
+
+
+def test_wrong_tokens_are_limited_but_right_ones_always_work(
+    guarded: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.api.wrong_tokens.MOST_WRONG", 3)
+    route = ("GET", "/studies")
+    for _ in range(3):
+        check_problem(call(guarded, route, "wrong" * 5), 401, "token-missing")
+    check_problem(call(guarded, route, "wrong" * 5), 429, "too-many-tokens")
+    # Not even a right one can be found now, unless it was used before
+    check_problem(call(guarded, route, TOKENS["read"]), 429, "too-many-tokens")
+    assert call(guarded, route, TOKENS["admin"]).status_code == 200
+    check_problem(call(guarded, route, None), 401, "token-missing")
+    monkeypatch.setattr("app.api.wrong_tokens.WINDOW_S", 0.0)
+    assert call(guarded, route, TOKENS["read"]).status_code == 200

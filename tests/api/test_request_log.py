@@ -63,7 +63,7 @@ def test_a_plain_request_id_is_kept_and_any_other_is_replaced(
 def test_logs_are_json_lines_with_the_request_id(
     client: TestClient, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    configure_logs(load_settings(log_format="json"))
+    configure_logs(load_settings(log_format="json", log_level="debug"))
     secret_headers = {"X-Request-ID": "abc", "Authorization": f"Bearer {SECRET}"}
     client.get(f"/healthz?token={SECRET}", headers=secret_headers)
     client.get("/broken", headers={"X-Request-ID": "def"})
@@ -71,7 +71,7 @@ def test_logs_are_json_lines_with_the_request_id(
     assert SECRET not in written
     lines = [json.loads(line) for line in written.splitlines()]
     request = next(line for line in lines if line["event"] == "request")
-    assert (request["request_id"], request["level"]) == ("abc", "info")
+    assert (request["request_id"], request["level"]) == ("abc", "debug")
     assert (request["method"], request["path"], request["status"]) == (
         "GET",
         "/healthz",
@@ -83,10 +83,22 @@ def test_logs_are_json_lines_with_the_request_id(
 
 
 @pytest.mark.usefixtures("restored_logs")
+def test_requests_are_logged_at_debug_level_unless_they_fail(
+    client: TestClient, capfd: pytest.CaptureFixture[str]
+) -> None:
+    configure_logs(load_settings(log_format="json"))
+    client.get("/healthz")
+    client.get("/broken")
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    requests = [line for line in lines if line["event"] == "request"]
+    assert [request["status"] for request in requests] == [500]
+
+
+@pytest.mark.usefixtures("restored_logs")
 def test_logs_can_be_for_terminals(
     client: TestClient, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    configure_logs(load_settings(log_format="pretty"))
+    configure_logs(load_settings(log_format="pretty", log_level="debug"))
     client.get("/healthz")
     client.get("/broken", headers={"Authorization": f"Bearer {SECRET}"})
     written = capfd.readouterr().err

@@ -31,9 +31,8 @@ SPEC: dict[str, Any] = {
     "seed": 1,
 }
 NEVER_ISSUED = "0" * 32
-LOCAL = (
-    "http://127.0.0.1:8000"  # a server without tokens refuses requests for other hosts
-)
+# A server without tokens refuses requests for other hosts
+LOCAL = "http://127.0.0.1:8000"
 
 
 @dataclass

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from app.optimizer.propose import propose
 from app.optimizer.strategies.counterpoise.settings import DEFAULTS
-from app.optimizer.strategies.counterpoise.step import propose_by_promotion
+from app.optimizer.strategies.counterpoise.step import COUNTERPOISE, PromotionStep
 from benchmarks.paper.counterpoise_run import begin, optimise_by_promotion, tell
 from benchmarks.paper.evaluations import Evaluations
 from benchmarks.paper.protocol import run
@@ -17,11 +18,12 @@ from benchmarks.paper.results import Spec
 from benchmarks.problems.catalogue import problem, reference_front
 
 QUICK = replace(DEFAULTS, generations=3, samples=4, targets=30, lattice="small")
+STRATEGY = replace(COUNTERPOISE, step=PromotionStep(QUICK))
 
 
 def test_every_objective_is_evaluated_as_often_as_in_the_paper() -> None:
     instance = problem("dtlz2", 3)
-    F, seconds = optimise_by_promotion(instance, 5, seed=0, budget=116, settings=QUICK)
+    F, seconds = optimise_by_promotion(instance, 5, STRATEGY, seed=0, budget=116)
     assert F.shape == (116, 3)
     assert len(seconds) == 3
 
@@ -32,7 +34,7 @@ def test_full_samples_have_their_true_values_and_leave_the_pool() -> None:
     evaluations = Evaluations(instance, declared, 300)
     before = begin(declared, evaluations, 20, seed=0, budget=300)
     assert_array_equal(evaluations.counts, [100, 100, 20])
-    proposal = propose_by_promotion(declared, before, QUICK, np.random.default_rng(0))
+    proposal = propose(declared, before, STRATEGY, np.random.default_rng(0))
     after = tell(evaluations, before, proposal)
     assert_array_equal(evaluations.counts, [115, 115, 23])
     assert_array_equal(after.F, instance.evaluate(after.X))

@@ -138,8 +138,8 @@ def test_wfg2_and_wfg3_have_eleven_variables_at_ten_objectives() -> None:
 
 
 def test_an_unknown_problem_is_named() -> None:
-    with pytest.raises(ValueError, match="no problem 'zdt1'; there are dtlz1"):
-        problem("zdt1", 3)
+    with pytest.raises(ValueError, match="no problem 'zdt9'; there are dtlz1"):
+        problem("zdt9", 3)
 
 
 @pytest.mark.parametrize("name", ["wfg1", "wfg2"])

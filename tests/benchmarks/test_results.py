@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,7 @@ def test_every_instance_comes_once_before_any_comes_twice(
         return [replace(_outcome(0), spec=spec) for spec in specs]
 
     monkeypatch.setattr(runner, "_in_processes", run_here)
-    specs = [replace(SPEC, m=m, seed=seed) for m in (3, 10) for seed in (0, 1)]
+    runs = product((3, 10), (0, 1))
+    specs = [replace(SPEC, m=m, seed=seed) for m, seed in runs]
     runner.run_all(specs, tmp_path / "runs.jsonl", 1, report=lambda _: None)
     assert order == [(0, 10), (0, 3), (1, 10), (1, 3)]

@@ -5,6 +5,7 @@ is asserted.
 import json
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,7 @@ def test_a_small_run_measures_both_databases_beside_optuna() -> None:
     found: dict[tuple[object, object], dict[str, Any]] = {
         (row["subject"], row["way"]): row for row in rows
     }
-    ours = [
-        (kind, way) for kind in ("sqlite", "postgresql") for way in ("singly", "by 16")
-    ]
+    ours = product(("sqlite", "postgresql"), ("singly", "by 16"))
     assert list(found) == [*ours, ("optuna", "singly")]
     trials = found["optuna", "singly"]["samples_per_s"]
     for key in ours:
@@ -93,7 +92,7 @@ def test_whole_samples_of_every_objective_are_made_for_what_is_measured() -> Non
 
 def test_a_server_does_not_outlive_a_killed_benchmark(tmp_path: Path) -> None:
     program = f"""
-from benchmarks.commands import serving
+from benchmarks.server_processes import serving
 import sys
 with serving({f"sqlite:///{tmp_path / 'a.db'}"!r}) as port:
     print(port, flush=True)

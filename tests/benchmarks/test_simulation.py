@@ -13,11 +13,12 @@ from app.optimizer.propose import propose
 from app.optimizer.snapshot import Snapshot
 from app.simulation import study as simulation
 from app.simulation.pools import Floor, Job, Pool
-from benchmarks.paper import comparison
 from benchmarks.paper.protocol import choose
 from benchmarks.paper.results import Settings
 from benchmarks.problems.catalogue import problem
-from benchmarks.simulation import ratios, reached, simulate
+from benchmarks.virtual_time import comparison
+from benchmarks.virtual_time.comparison import BARRIER, WAITING
+from benchmarks.virtual_time.simulation import Mode, ratios, reached, simulate
 
 DTLZ2 = problem("dtlz2", 3)
 STRATEGY = choose("sbp-bo", Settings("range"))
@@ -30,18 +31,22 @@ def test_ratios_are_those_of_the_latencies() -> None:
 
 
 def test_the_design_is_cut_to_the_budget() -> None:
-    assert simulate(
-        DTLZ2, POOLS, STRATEGY, 0, wait=True, n=20, budget=5
-    ).evaluations == (5, 5, 5)
+    assert simulate(DTLZ2, POOLS, STRATEGY, 0, WAITING, n=20, budget=5).evaluations == (
+        5,
+        5,
+        5,
+    )
 
 
 def test_a_study_without_one_complete_sample_has_no_score() -> None:
     hopeless = tuple(Pool(1.0, 3, failure=0.999) for _ in range(3))
-    assert np.isnan(simulate(DTLZ2, hopeless, STRATEGY, 0, n=5, budget=8).score)
+    assert np.isnan(
+        simulate(DTLZ2, hopeless, STRATEGY, 0, BARRIER, n=5, budget=8).score
+    )
 
 
 def test_waiting_takes_as_long_as_the_slowest_objective() -> None:
-    report = simulate(DTLZ2, POOLS, STRATEGY, 0, wait=True, n=20, budget=29)
+    report = simulate(DTLZ2, POOLS, STRATEGY, 0, WAITING, n=20, budget=29)
     assert report.evaluations == (29, 29, 29)
     # 20 samples by 3 workers, then 3 batches
     assert report.makespan == pytest.approx(5.0 * (7 + 3))
@@ -50,7 +55,7 @@ def test_waiting_takes_as_long_as_the_slowest_objective() -> None:
 
 
 def test_cheap_workers_are_kept_busy_without_delaying_the_expensive_ones() -> None:
-    report = simulate(DTLZ2, POOLS, STRATEGY, 0, n=20, budget=29)
+    report = simulate(DTLZ2, POOLS, STRATEGY, 0, BARRIER, n=20, budget=29)
     assert report.makespan == pytest.approx(5.0 * (7 + 3))
     assert min(report.busy[:2]) > 0.9
     # The stream, and five times the batches but for the last extras
@@ -67,7 +72,8 @@ def test_cheap_workers_are_kept_busy_without_delaying_the_expensive_ones() -> No
 def test_the_same_seed_gives_the_same_study() -> None:
     pools = tuple(Pool(pool.latency, 2, jitter=0.3, failure=0.2) for pool in POOLS)
     first, again, other = (
-        simulate(DTLZ2, pools, STRATEGY, seed, n=15, budget=21) for seed in (1, 1, 2)
+        simulate(DTLZ2, pools, STRATEGY, seed, BARRIER, n=15, budget=21)
+        for seed in (1, 1, 2)
     )
     assert first == again
     assert first != other
@@ -84,7 +90,7 @@ def test_failures_cost_budget_and_leave_partial_values(
 
     monkeypatch.setattr(simulation, "propose", spy)
     pools = (Pool(1.0, 3, failure=0.7), Pool(1.0, 3), Pool(5.0, 3, jitter=0.2))
-    report = simulate(DTLZ2, pools, STRATEGY, 0, n=20, budget=26)
+    report = simulate(DTLZ2, pools, STRATEGY, 0, BARRIER, n=20, budget=26)
     assert report.failed > 0
     assert report.evaluations[2] == 26
     last = seen[-1]
@@ -113,7 +119,13 @@ def test_a_slow_cheap_pool_has_its_old_jobs_superseded(
     monkeypatch.setattr(simulation, "propose", spy)
     monkeypatch.setattr(simulation.Study, "run", run)
     simulate(
-        DTLZ2, (Pool(1.0, 1), Pool(1.0, 3), Pool(5.0, 3)), STRATEGY, 0, n=15, budget=24
+        DTLZ2,
+        (Pool(1.0, 1), Pool(1.0, 3), Pool(5.0, 3)),
+        STRATEGY,
+        0,
+        BARRIER,
+        n=15,
+        budget=24,
     )
     (study,) = studies
     jobs = [job for sample in study.samples.all for job in sample.jobs.values()]
@@ -217,6 +229,7 @@ def test_an_overtaken_cheap_only_job_that_fails_is_not_tried_again(
         (failing, failing, Pool(5.0, 3, jitter=0.2)),
         replace(STRATEGY, w_max=2),
         0,
+        BARRIER,
         n=20,
         budget=41,
     )
@@ -236,36 +249,55 @@ def test_an_overtaken_cheap_only_job_that_fails_is_not_tried_again(
         )
 
 
-def test_the_comparison_names_both_modes() -> None:
-    reports = comparison.compare(DTLZ2, POOLS, Settings("range"), 0, n=15, budget=18)
-    rows = comparison.as_json(DTLZ2, POOLS, 0, reports)
-    assert [row["mode"] for row in rows] == ["asynchronous", "everybody waits"]
-    assert all(
-        pool["busy"] + pool["idle"] == 1.0 for row in rows for pool in row["pools"]
-    )
-    assert rows[0]["pools"][0]["busy"] > 3 * rows[1]["pools"][0]["busy"]
-    assert rows[1]["reached_waiting_igd_plus_at"] is not None
+def compare(pools: tuple[Pool, ...], n: int, budget: int) -> list[comparison.Row]:
+    modes = [Mode("overlap", "auto", "auto"), BARRIER, WAITING]
+    settings = Settings("range")
+    return comparison.compare(DTLZ2, pools, settings, [0], modes, n=n, budget=budget)
+
+
+def test_the_comparison_names_all_modes() -> None:
+    rows = compare(POOLS, n=15, budget=18)
+    assert [row["mode"] for row in rows] == ["overlap", "barrier", "everybody waits"]
+    assert rows[1]["pools"][0]["busy"] > 3 * rows[2]["pools"][0]["busy"]
+    assert rows[1]["reached_barrier_igd_plus_at"] is not None
     assert [[pool["ratio"] for pool in row["pools"]] for row in rows] == [
+        [5.0, 5.0, 1.0],
         [5.0, 5.0, 1.0],
         [1.0, 1.0, 1.0],
     ]
-    assert "asynchronous: makespan 30.0" in comparison.summary(rows)
-    assert comparison.table(rows).row_count == 6
+    assert "barrier: makespan 30.0" in comparison.summary(rows)
+    assert comparison.table(rows).row_count == 9
 
 
 def test_a_score_that_does_not_exist_is_null_and_said_to_be_missing() -> None:
     hopeless = tuple(Pool(1.0, 3, failure=0.999) for _ in range(3))
-    rows = comparison.as_json(
-        DTLZ2,
-        hopeless,
-        0,
-        comparison.compare(DTLZ2, hopeless, Settings(), 0, n=3, budget=3),
-    )
-    assert [
-        row["igd_plus"] for row in json.loads(json.dumps(rows, allow_nan=False))
-    ] == [None, None]
+    rows = compare(hopeless, n=3, budget=3)
+    scores = [row["igd_plus"] for row in json.loads(json.dumps(rows, allow_nan=False))]
+    assert scores == [None, None, None]
     assert "no sample is complete" in comparison.summary(rows)
     assert "nan" not in comparison.summary(rows)
+
+
+@pytest.mark.parametrize("planning_s", [0.0, 0.5])
+def test_no_slow_slot_idles_with_overlap(planning_s: float) -> None:
+    """Log-normal durations, 8 slots; with the barrier most of them wait."""
+    pools = (Pool(1.0, 8), Pool(1.0, 8), Pool(5.0, 8, log_sigma=0.5))
+    busy = {}
+    for mode in (Mode("overlap", "auto", "auto"), BARRIER):
+        report = simulate(
+            DTLZ2,
+            pools,
+            STRATEGY,
+            0,
+            mode,
+            n=12,
+            budget=60,
+            planning_s=planning_s,
+        )
+        assert report.evaluations[2] == 60
+        busy[mode.name] = report.busy_in_search[2]
+    assert busy["overlap"] > 0.9
+    assert busy["barrier"] < 0.4
 
 
 @pytest.mark.parametrize("latency", [0.0, -1.0, np.nan, np.inf])
@@ -276,4 +308,4 @@ def test_a_pool_without_a_latency_is_refused(latency: float) -> None:
 
 def test_pools_must_match_objectives() -> None:
     with pytest.raises(ValueError, match="3 objectives, there are 2 pools"):
-        simulate(DTLZ2, POOLS[:2], STRATEGY, 0, wait=True)
+        simulate(DTLZ2, POOLS[:2], STRATEGY, 0, WAITING)

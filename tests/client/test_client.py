@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,7 +12,12 @@ import pytest
 
 import counterpoise
 from counterpoise import Client, __version__
-from counterpoise.errors import Refused, ServerUnavailable, UnexpectedResponse
+from counterpoise.errors import (
+    Refused,
+    RequestFailed,
+    ServerUnavailable,
+    UnexpectedResponse,
+)
 from counterpoise.wire.problems import Fault
 from counterpoise.wire.specification import EXAMPLE, parse_specification
 from counterpoise.wire.views import JobStory
@@ -369,3 +375,27 @@ def test_the_package_imports_no_library_before_it_is_needed() -> None:
 def test_an_unknown_attribute_of_the_package() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Clinet'"):
         _ = counterpoise.Clinet
+
+
+def test_a_token_can_be_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("token-of-a-file\n")
+    monkeypatch.delenv("COUNTERPOISE_TOKEN", raising=False)
+    monkeypatch.setenv("COUNTERPOISE_TOKEN_FILE", str(file))
+    sent: list[str | None] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        sent.append(request.headers.get("Authorization"))
+        return httpx.Response(502, text="<html>")
+
+    with (
+        Client(transport=httpx.MockTransport(handle), retry_s=0) as client,
+        pytest.raises(ServerUnavailable, match="restarting"),
+    ):
+        client.study("wing")
+    assert sent == ["Bearer token-of-a-file"]
+    monkeypatch.setenv("COUNTERPOISE_TOKEN_FILE", str(tmp_path / "none"))
+    with pytest.raises(RequestFailed, match="cannot be read"):
+        Client()

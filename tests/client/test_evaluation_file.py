@@ -28,7 +28,7 @@ def findings(content: bytes, in_file: Callable[[Fault], Fault]) -> set[tuple[Any
     """What the server reads in a file: faults and evaluations, with their places."""
     reading = read_csv(STUDY, content)
     found: set[tuple[Any, ...]] = set()
-    for fault in map(in_file, reading.faults):
+    for fault in map(in_file, reading.faults.listed):
         found.add((fault.pointer, fault.detail))
     for row in reading.evaluations:
         place = in_file(Fault(pointer=row.pointer, detail="", row=row.row))
@@ -64,7 +64,7 @@ def test_json_lists_are_split() -> None:
     parts = split(json.dumps(items).encode(), ["span"], 50)
     assert len(parts) > 1
     assert sum(len(json.loads(part.content)) for part in parts) == 20
-    assert read_json(STUDY, parts[0].content).faults
+    assert read_json(STUDY, parts[0].content).faults.count
 
 
 def test_the_media_type_is_that_of_the_content() -> None:
@@ -100,6 +100,6 @@ def test_a_stray_quote_is_reported_at_its_line() -> None:
     assert longest < 150_000  # as far as the reader looks for the closing quote
     pointers: list[str] = []
     for part in parts:
-        faults = read_csv(STUDY, part.content).faults
+        faults = read_csv(STUDY, part.content).faults.listed
         pointers += [part.in_file(fault).pointer for fault in faults]
     assert pointers == ["line 3"]

@@ -140,6 +140,22 @@ def test_all_faults_of_a_large_json_file_are_reported(client: Client) -> None:
     assert second.related_row == 0
 
 
+def test_of_many_faults_the_first_are_listed_and_all_are_counted(
+    client: Client,
+) -> None:
+    rows = ["1.5,x,3\n"] * 3 + [f"{row},y,1\n" for row in range(2000)]
+    with pytest.raises(Refused) as caught:
+        client.import_evaluations("wing", csv_file(rows))
+    refusal = caught.value
+    listed = [fault.row for fault in refusal.faults]
+    assert (len(listed), listed) == (1000, sorted(row or 0 for row in listed))
+    assert listed[:4] == [2, 3, 4, 5]
+    assert refusal.problem is not None
+    # span is out of bounds from 3 on, ribs never a number
+    assert refusal.problem.error_count == 3 + 2000 + 1998
+    assert refusal.detail.endswith("and 3001 more")
+
+
 def test_a_fault_of_the_header_is_reported_once(client: Client) -> None:
     content = csv_file(ROWS, "span,ribs,mas\n")
     assert refused_pointers(client, content) == ["line 1, mas"]

@@ -111,9 +111,11 @@ def test_workers_that_overlap_make_one_pool() -> None:
             worker("4", "d"),
         ],
     )
-    assert [
-        ([each.name for each in pool.objectives], pool.slots) for pool in found
-    ] == [
+    shared = []
+    for pool in found:
+        names = [run.name for run in pool.objectives]
+        shared.append((names, pool.slots))
+    assert shared == [
         (["a", "b", "c"], 4),
         (["d"], 1),
     ]
@@ -138,11 +140,11 @@ def test_each_batch_to_come_is_planned_first_and_the_last_may_be_smaller() -> No
 
 
 def test_an_objective_that_comes_with_another_costs_nothing() -> None:
-    guest = objective("lift", 0.0, 0.0, same_run_as="drag").model_copy(
+    lift = objective("lift", 0.0, 0.0, same_run_as="drag").model_copy(
         update={"duration_quartiles_s": None}
     )
     found = eta(
-        study(objective("drag", 10.0, 10.0), guest, budget=21), [worker("w", "drag")]
+        study(objective("drag", 10.0, 10.0), lift, budget=21), [worker("w", "drag")]
     )
     assert found == Eta(10.0, 10.0)
 

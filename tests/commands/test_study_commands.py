@@ -7,7 +7,13 @@ import pytest
 from rich.console import Console
 
 from counterpoise.commands.study.study_tables import study_panel
-from counterpoise.wire.views import Retried, StudySummary
+from counterpoise.wire.views import (
+    AttemptStory,
+    JobStory,
+    JobView,
+    Retried,
+    StudySummary,
+)
 from tests.commands.conftest import Run
 from tests.commands.fake_api import FRONT, STUDY, FakeApi, Response, page, problem
 
@@ -22,7 +28,11 @@ COMMANDS = [
     "study stop",
     "study extend",
     "study retry",
+    "study evaluate",
+    "study exclude",
+    "study restore",
     "study front",
+    "study jobs",
     "study delete",
     "study import",
     "workers",
@@ -119,6 +129,7 @@ def test_front_in_a_pipe_has_all_columns(run: Run, api: FakeApi) -> None:
     api.responses |= {
         "GET /studies/wing/front": page(*FRONT[:2], following="2"),
         "GET /studies/wing/front?limit=1000&cursor=2": page(FRONT[2]),
+        "GET /studies/wing": (200, STUDY.model_dump()),
     }
     lines = [
         line.split()
@@ -126,8 +137,10 @@ def test_front_in_a_pipe_has_all_columns(run: Run, api: FakeApi) -> None:
         if line.strip()
     ]
     # An objective and a variable may have the same name.
-    assert lines[0] == ["sample", "step", "mass", "a", "a", "b"]
-    assert lines[-1] == ["2", "search:2", "0.666667", "7.5", "2", "0.5"]
+    assert lines[0] == ["sample", "mass", "a", "a", "b", "step"]
+    assert lines[1] == ["min"]
+    assert lines[2] == ["0", "0", "7.5", "0", "0.5", "search:2", "best", "mass"]
+    assert lines[-1] == ["2", "0.6667", "7.5", "2", "0.5", "search:2"]
     assert json.loads(run("study", "front", "wing", "--json").stdout)["items"] == [
         item.model_dump() for item in FRONT
     ]
@@ -136,6 +149,50 @@ def test_front_in_a_pipe_has_all_columns(run: Run, api: FakeApi) -> None:
 def test_no_front_yet(run: Run, api: FakeApi) -> None:
     api.responses["GET /studies/wing/front"] = page()
     assert "has no front yet" in run("study", "front", "wing").stdout
+
+
+def test_failed_jobs_are_listed_with_their_last_message(run: Run, api: FakeApi) -> None:
+    job = JobView(
+        job=5,
+        sample=2,
+        objective="drag",
+        state="failed",
+        value=None,
+        attempts=3,
+        cheap_only=False,
+        worker="node7",
+        expires_at=None,
+    )
+    attempt = AttemptStory(
+        number=3,
+        worker="node7",
+        leased_at="2026-01-01T00:00:00Z",
+        ended_at="2026-01-01T00:00:01Z",
+        outcome="failed",
+        value=None,
+        failure="error",
+        message="Traceback\nValueError: no mesh\n--- printed ---\nlog",
+        duration_s=1.0,
+    )
+    story = JobStory(
+        **job.model_dump(exclude={"attempts", "worker", "expires_at"}),
+        study="wing",
+        also=[],
+        x={"a": 1.0},
+        step=None,
+        why=[],
+        ahead=None,
+        attempts=[attempt],
+    )
+    api.responses |= {
+        "GET /studies/wing/jobs?limit=1000&state=failed": page(job),
+        "GET /jobs/5": (200, story.model_dump()),
+    }
+    shown = run("study", "jobs", "wing", "--failed").stdout
+    assert "error: ValueError: no mesh" in shown
+    assert "printed" not in shown
+    listed = json.loads(run("study", "jobs", "wing", "--failed", "--json").stdout)
+    assert listed["items"] == [job.model_dump()]
 
 
 # change
@@ -169,16 +226,42 @@ def test_changes_of_a_study(
 
 def test_retry_all_or_some(run: Run, api: FakeApi) -> None:
     api.responses["POST /studies/wing/retry"] = (200, Retried(jobs=1).model_dump())
-    assert (
-        run("study", "retry", "wing").stdout
-        == "study wing: 1 failed job is ready again\n"
-    )
+    assert run("study", "retry", "wing").stdout == "study wing: 1 job is ready again\n"
     run("study", "retry", "wing", "--objective", "mass", "--objective", "drag")
     assert [body for _, body in api.requests] == [
-        {"objectives": None},
-        {"objectives": ["mass", "drag"]},
+        {"objectives": None, "infeasible": False},
+        {"objectives": ["mass", "drag"], "infeasible": False},
     ]
     assert json.loads(run("study", "retry", "wing", "--json").stdout) == {"jobs": 1}
+
+
+def test_evaluate_a_point(run: Run, api: FakeApi) -> None:
+    point = {"sample": 61, "jobs": [7], "outside_budget": True}
+    api.responses["POST /studies/wing/samples"] = (201, point)
+    result = run(
+        "study", "evaluate", "wing", "span=2.5", "ribs=7", "--objective", "mass"
+    )
+    assert "sample 61" in result.stdout
+    ((_, body),) = api.requests
+    assert body == {
+        "x": {"span": 2.5, "ribs": 7.0},
+        "objectives": ["mass"],
+        "outside_budget": False,
+    }
+    shown = run("study", "evaluate", "wing", "span=2.5", "--outside-budget", "--json")
+    assert json.loads(shown.stdout) == point
+    wrong = run("study", "evaluate", "wing", "span")
+    assert wrong.exit_code == 2
+    assert "span" in wrong.stderr
+
+
+def test_exclude_and_restore_a_sample(run: Run, api: FakeApi) -> None:
+    for command, excluded in (("exclude", True), ("restore", False)):
+        exclusion = {"sample": 61, "excluded": excluded}
+        api.responses[f"POST /studies/wing/samples/61/{command}"] = (200, exclusion)
+        assert "sample 61" in run("study", command, "wing", "61").stdout
+        shown = run("study", command, "wing", "61", "--json")
+        assert json.loads(shown.stdout) == exclusion
 
 
 def test_delete_asks_for_confirmation(run: Run, api: FakeApi) -> None:
@@ -238,9 +321,11 @@ def test_without_a_token_a_401_names_the_option(run: Run, api: FakeApi) -> None:
     api.responses["GET /studies"] = problem(401, "a token is needed")
     assert (
         run("study", "list").stderr
-        == "Error: a token is needed\nSet COUNTERPOISE_TOKEN, or give --token.\n"
+        == "Error: a token is needed\nNo token was sent: set COUNTERPOISE_TOKEN, or give --token.\n"
     )
-    assert run("study", "list", "--token", TOKEN).stderr == "Error: a token is needed\n"
+    wrong = run("study", "list", "--token", TOKEN).stderr
+    assert "does not know the token that was sent" in wrong
+    assert TOKEN not in wrong
 
 
 def test_an_invalid_token_is_not_printed(run: Run, api: FakeApi) -> None:
@@ -284,7 +369,10 @@ def test_a_proxy_is_not_used_for_loopback(run: Run, api: FakeApi) -> None:
     [
         ((200, b"<html>"), "is not JSON; is it a Counterpoise server?"),
         ((200, [1]), "is not what this version expects; is it a Counterpoise server?"),
-        ((502, b"<html>"), "responded 502 Bad Gateway; is COUNTERPOISE_URL right?"),
+        (
+            (502, b"<html>"),
+            "responded 502 Bad Gateway; the server or its proxy is restarting",
+        ),
         ((307, b""), "responded 307 Temporary Redirect"),
         (
             (200, {"items": [{"name": 3}], "next": None}),

@@ -268,18 +268,18 @@ def test_a_live_panel_on_a_terminal(
         watch, "terminal", lambda: Console(file=screen, force_terminal=True, width=80)
     )
     assert watching(STUDY, FINISHED, options=("--until", "finished")).exit_code == 0
-    assert "wing · finished · active" in screen.getvalue().replace(
-        "\x1b[1m", ""
-    ).replace("\x1b[0m", "").replace("\x1b[32m", "")
+    assert "wing · finished · step" in screen.getvalue().replace("\x1b[1m", "").replace(
+        "\x1b[0m", ""
+    ).replace("\x1b[32m", "")
 
 
 def test_a_bar_has_its_width_and_a_cell_for_every_part() -> None:
     assert (
         bar({DONE: 1, FAILED: 1, LEASED: 1, READY: 10**6}, 10**6 + 3, 10).plain
-        == "━" * 10
+        == "█✗▒░░░░░░░"
     )
-    assert bar({DONE: 5}, 10, 10).plain == "━" * 5 + "╌" * 5
-    assert bar({}, 0, 10).plain == "╌" * 10
+    assert bar({DONE: 5}, 10, 10).plain == "█" * 5 + "·" * 5
+    assert bar({}, 0, 10).plain == "·" * 10
     parts = bar({DONE: 999, FAILED: 1}, 1000, 10).spans
     assert [(part.end - part.start, part.style) for part in parts[:2]] == [
         (9, "green"),
@@ -320,6 +320,14 @@ def test_workers_are_listed(served: Any) -> None:
         "items": items,
         "next": None,
     }
+
+
+def test_only_workers_that_are_alive(served: Any) -> None:
+    old = WORKER.model_copy(update={"worker": "old", "alive": False})
+    items = [WORKER.model_dump(), old.model_dump()]
+    served(lambda _: httpx.Response(200, json={"items": items, "next": None}))
+    shown = CliRunner().invoke(app, ["workers", "--alive", "--json"]).stdout
+    assert [item["worker"] for item in json.loads(shown)["items"]] == [WORKER.worker]
 
 
 def test_no_workers(served: Any) -> None:

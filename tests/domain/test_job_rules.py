@@ -93,17 +93,17 @@ def test_a_second_value_is_kept_as_an_attempt_only() -> None:
             JobState.FAILED,
             True,
         ),  # max_losses 10
-        (FailureKind.INFEASIBLE, {}, JobState.FAILED, True),
+        (FailureKind.INFEASIBLE, {}, JobState.INFEASIBLE, True),
         (
             FailureKind.INFEASIBLE,
             {"state": JobState.READY, "lease": None},
-            JobState.FAILED,
+            JobState.INFEASIBLE,
             True,
         ),
         (
             FailureKind.INFEASIBLE,
             {"state": JobState.SUPERSEDED, "lease": None},
-            JobState.FAILED,
+            JobState.INFEASIBLE,
             True,
         ),
         # The lease is no longer current: only the attempt is recorded.

@@ -126,7 +126,7 @@ def planning(database_url: str) -> Iterator[tuple["subprocess.Popen[bytes]", Pat
 def working(
     url: str, study: str, objective: str
 ) -> Iterator["subprocess.Popen[bytes]"]:
-    command = (sys.executable, "-m", "tests.e2e.worker", url, study, objective)
+    command = (sys.executable, "-m", "tests.e2e.plate_worker", url, study, objective)
     with running(*command) as (process, log):
         yield process
         assert process.poll() in (0, None), log.read_text()

@@ -20,7 +20,7 @@ from counterpoise.wire.work import Ask, Job, Tell
 # Kind, objective, number of its step; full; x
 Sample = tuple[str, int, int, bool, tuple[float, ...]]
 # Sample, objective, value, also, duration
-Word = tuple[Sample, str, float, dict[str, float], float]
+RecordedTell = tuple[Sample, str, float, dict[str, float], float]
 
 
 def proposals(database: Database, study: str | None = None) -> Counter[Sample]:
@@ -29,33 +29,27 @@ def proposals(database: Database, study: str | None = None) -> Counter[Sample]:
         return Counter(_samples(connection, study).values())
 
 
-def recorded(database: Database, study: str | None = None) -> list[Word]:
+def recorded_tells(database: Database, study: str | None = None) -> list[RecordedTell]:
     """The tells, in the order of the study's sequence."""
     with database.read() as connection:
         found = _samples(connection, study)
         rows = {row.id: row for row in connection.execute(select(objectives))}
         query = select(sample_values).order_by(sample_values.c.seq)
         values = [one for one in connection.execute(query) if one.sample_id in found]
-    also: dict[int, dict[tuple[int, int], float]] = {}
+    also: dict[tuple[int, int], dict[str, float]] = {}
     for one in values:
-        run = rows[one.objective_id].same_run_as
-        if run is not None:
-            also.setdefault(one.sample_id, {})[run, one.objective_id] = one.value
-    return [
-        (
-            found[one.sample_id],
-            rows[one.objective_id].name,
-            one.value,
-            {
-                rows[g].name: v
-                for (run, g), v in also.get(one.sample_id, {}).items()
-                if run == one.objective_id
-            },
-            one.duration_s,
-        )
-        for one in values
-        if rows[one.objective_id].same_run_as is None
-    ]
+        objective = rows[one.objective_id]
+        if objective.same_run_as is not None:
+            run = (one.sample_id, objective.same_run_as)
+            also.setdefault(run, {})[objective.name] = one.value
+    tells: list[RecordedTell] = []
+    for one in values:
+        if rows[one.objective_id].same_run_as is not None:
+            continue
+        others = also.get((one.sample_id, one.objective_id), {})
+        name = rows[one.objective_id].name
+        tells.append((found[one.sample_id], name, one.value, others, one.duration_s))
+    return tells
 
 
 def _samples(connection: Any, study: str | None = None) -> dict[int, Sample]:
@@ -72,7 +66,7 @@ def _samples(connection: Any, study: str | None = None) -> dict[int, Sample]:
     }
 
 
-def replay(database: Database, spec: dict[str, Any], words: list[Word]) -> None:
+def replay(database: Database, spec: dict[str, Any], tells: list[RecordedTell]) -> None:
     """Steps are planned as soon as they are due, and jobs leased as soon as they are
     there.
     """
@@ -80,7 +74,7 @@ def replay(database: Database, spec: dict[str, Any], words: list[Word]) -> None:
     with threadpool_limits(1):
         create(database, parse_specification(spec), 60.0)
         _go_on(database, held)
-        for sample, objective, value, also, duration in words:
+        for sample, objective, value, also, duration in tells:
             job = held[sample, objective]
             said = Tell(
                 job=job.job,

@@ -86,11 +86,10 @@ def test_the_demos_study_makes_progress_on_every_objective(
             lambda: '"kind": "initial"' in planned.read_text(), "the initial design"
         )
 
-        crew = [
-            start(name)
-            for name, service in pools().items()
-            for _ in range(service["deploy"]["replicas"])
-        ]
+        workers = []
+        for name, service in pools().items():
+            replicas = service["deploy"]["replicas"]
+            workers += [start(name) for _ in range(replicas)]
         token = SERVICES["study"]["environment"]["COUNTERPOISE_TOKEN"]
         client = stack.enter_context(
             httpx.Client(
@@ -101,7 +100,7 @@ def test_the_demos_study_makes_progress_on_every_objective(
         )
 
         def progress() -> bool:
-            for worker, said in crew:
+            for worker, said in workers:
                 assert worker.poll() is None, said.read_text()
             study: dict[str, Any] = (
                 client.get("/studies/wing").raise_for_status().json()
@@ -113,12 +112,12 @@ def test_the_demos_study_makes_progress_on_every_objective(
 
         eventually(progress, "a value of every objective")
         eventually(
-            lambda: len(client.get("/workers").json()["items"]) == len(crew),
+            lambda: len(client.get("/workers").json()["items"]) == len(workers),
             "every worker under its own name",
         )
-        for worker, _ in crew:
+        for worker, _ in workers:
             worker.terminate()
-        for worker, said in crew:
+        for worker, said in workers:
             assert worker.wait(60) == 0, said.read_text()
 
 

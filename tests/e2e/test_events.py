@@ -16,8 +16,8 @@ from app.planner.planner import plan_one
 from app.service.studies.lifecycle import create, delete, pause
 from app.store.database import Database
 from counterpoise.wire.specification import parse_specification
-from tests.e2e.listening import Told, listen
-from tests.e2e.plate import SPEC
+from tests.e2e.event_listener import ReceivedEvent, listen
+from tests.e2e.plate_study import SPEC
 from tests.e2e.processes import PATIENCE_S, eventually, serving
 from tests.e2e.test_processes import work_off
 
@@ -39,52 +39,57 @@ def test_nothing_is_lost_or_doubled_by_listeners_that_come_and_go(
         serving(database_url, "--no-planner") as (here, _),
         serving(database_url, "--no-planner") as (there, _),
     ):
-        asyncio.run(come_and_go(database, [here, there]))
+        asyncio.run(check_reconnecting_listeners(database, [here, there]))
 
 
-async def come_and_go(database: Database, urls: list[str]) -> None:
+async def check_reconnecting_listeners(database: Database, urls: list[str]) -> None:
     create(database, spec("plate"), 60.0)
     stop = asyncio.Event()
     paths = ["/studies/plate/events?after=0", "/events?after=0", "/events?after=0"]
     listeners = [
-        asyncio.create_task(restless(urls, path, k, stop))
+        asyncio.create_task(reconnecting_listener(urls, path, k, stop))
         for k, path in enumerate(paths)
     ]
     await asyncio.to_thread(act, database)
     stop.set()
-    own, *all_of_them = await asyncio.gather(*listeners)
+    own, *of_all_studies = await asyncio.gather(*listeners)
     with database.read() as connection:
         rows = connection.execute(text("SELECT name, sequence FROM studies")).all()
     ends = {row.name: row.sequence for row in rows}
-    wanted = {(row.name, seq) for row in rows for seq in range(1, row.sequence + 1)}
+    wanted = set()
+    for row in rows:
+        wanted |= {(row.name, seq) for seq in range(1, row.sequence + 1)}
     assert [data["seq"] for _, _, data in own] == list(range(1, ends["plate"] + 1))
-    for events in all_of_them:
-        heard = [
+    for events in of_all_studies:
+        received = [
             (data["study"], data["seq"])
             for _, kind, data in events
             if kind != "deleted"
         ]
-        assert len(set(heard)) == len(heard)
-        assert set(heard) - {one for one in heard if one[0] == "short"} == wanted
+        assert len(set(received)) == len(received)
+        assert {event for event in received if event[0] != "short"} == wanted
         assert [data["study"] for _, kind, data in events if kind == "deleted"] == [
             "short"
         ]
         for name in NAMES:
-            mine = [seq for study, seq in heard if study == name]
+            mine = [seq for study, seq in received if study == name]
             assert mine == sorted(mine)
-    # What a deleted study had said is gone with it for whoever comes later; that it was
-    # deleted is heard by all.
-    lasting = [
-        [one for one in events if one[2]["study"] != "short" or one[1] == "deleted"]
-        for events in all_of_them
-    ]
+    # A client that connects later does not receive the events of a deleted study, but
+    # every client receives its deletion.
+    lasting = [without_deleted_study(events) for events in of_all_studies]
     assert lasting[0] == lasting[1]
 
 
+def without_deleted_study(events: list[Any]) -> list[Any]:
+    return [
+        event
+        for event in events
+        if event[2]["study"] != "short" or event[1] == "deleted"
+    ]
+
+
 def act(database: Database) -> None:
-    """Studies are created, worked off by two threads at once, and deleted, while
-    everybody listens.
-    """
+    """Creates studies, works them off with two threads, and deletes one."""
     create(database, spec("wing"), 60.0)
     create(database, spec("short"), 60.0)
     pause(database, "short")
@@ -117,14 +122,14 @@ def finished(database: Database) -> bool:
         }
 
 
-async def restless(
+async def reconnecting_listener(
     urls: list[str], path: str, seed: int, stop: asyncio.Event
-) -> list[Told]:
+) -> list[ReceivedEvent]:
     """Breaks off at random, even in the middle of a burst, and resumes at any server,
     until all is told.
     """
     rng, last_id = random.Random(seed), None  # noqa: S311
-    told: list[Told] = []
+    told: list[ReceivedEvent] = []
 
     async def session(patience: float, more: str = "") -> None:
         nonlocal last_id

@@ -17,15 +17,15 @@ from app.service.work.ask import serve_asks
 from app.store.database import Database
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.work import Ask, Job
-from tests.e2e.asking import asking
-from tests.e2e.plate import SPEC
+from tests.e2e.plate_study import SPEC
 from tests.e2e.processes import eventually, serving
+from tests.e2e.waiting_ask import waiting_ask
 
 WAITING = 250
 
 
 def lease_all(database: Database) -> list[Job]:
-    """A study all of whose jobs are with somebody."""
+    """A study all of whose jobs are leased."""
     create(database, parse_specification(SPEC), 60.0)
     plan_one(database)
     (jobs,) = serve_asks(
@@ -52,7 +52,7 @@ def test_a_job_reaches_a_waiting_worker_from_another_process(
         serving(database_url, "--no-planner") as (there, _),
     ):
         for job in held[:5]:
-            with asking(here, "plate", job.objective) as waiting:
+            with waiting_ask(here, "plate", job.objective) as waiting:
                 time.sleep(0.2)
                 assert not waiting.done()
                 began = time.monotonic()
@@ -75,7 +75,7 @@ def test_waiting_workers_hold_neither_threads_nor_connections(
     lease_all(database)
     with serving(database_url, "--no-planner") as (url, process):
         server = psutil.Process(process.pid)
-        with asking(url, "plate") as one:
+        with waiting_ask(url, "plate") as one:
             few = server.num_threads()
             assert not one.done()
             asyncio.run(

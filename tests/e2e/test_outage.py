@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select, update
 
 from app.store.database import Database
 from app.store.tables import attempts, jobs, server_uptime
-from tests.e2e.plate import SPEC
+from tests.e2e.plate_study import SPEC
 from tests.e2e.processes import eventually, planning, serving
 
 LEASE_S = 6.0
@@ -105,8 +105,7 @@ def test_without_a_sign_of_life_the_job_returns_one_lease_later(
 
 @pytest.mark.slow
 def test_a_lease_survives_a_real_outage(database: Database, database_url: str) -> None:
-    # a planner believes the pulse for some seconds after the server is gone; not for so
-    # long
+    # Longer than a planner trusts the recorded uptime after the server has ended
     lease_s = 8.0
     with planning(database_url):
         with serving(database_url, "--no-planner") as (url, process):

@@ -13,12 +13,12 @@ from app.planner import planner
 from app.service.studies.lifecycle import create
 from app.service.work.ask import serve_asks
 from app.service.work.tell import tell
+from app.settings import load_settings
 from app.store.database import Database
 from app.store.tables import samples, steps
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.work import Ask, Tell
-from tests.e2e.asking import asking
-from tests.e2e.plate import SPEC, evaluate
+from tests.e2e.plate_study import SPEC, evaluate
 from tests.e2e.processes import (
     PATIENCE_S,
     children,
@@ -27,6 +27,7 @@ from tests.e2e.processes import (
     planning,
     serving,
 )
+from tests.e2e.waiting_ask import waiting_ask
 
 SEARCH = (steps.c.kind == "search") & (steps.c.number == 1)
 
@@ -163,15 +164,15 @@ def test_a_killed_server_takes_its_planner_and_its_fitters_along(
 
 
 @ON_SQLITE
-def test_a_planner_goes_on_without_its_thinker_and_ends_when_it_is_told_to(
+def test_a_planner_replaces_its_killed_step_process_and_ends_when_it_is_told_to(
     database: Database, database_url: str
 ) -> None:
     with planning(database_url) as (process, log):
-        (thinker,) = eventually(
+        (step_process,) = eventually(
             lambda: [c for c in psutil.Process(process.pid).children() if computes(c)],
-            "a thinker",
+            "a step process",
         )
-        thinker.kill()  # it has nothing to do, and is missed by nobody
+        step_process.kill()  # while it has nothing to compute
         create(database, parse_specification(SPEC), 60.0)
         eventually(lambda: work_off(database), "the initial design")
         with database.read() as connection:
@@ -179,7 +180,7 @@ def test_a_planner_goes_on_without_its_thinker_and_ends_when_it_is_told_to(
                 connection.execute(select(func.max(steps.c.faults))).scalar_one() == 0
             )
         family = children(process.pid)
-        assert len(family) >= 2  # another thinker, and fitters below it
+        assert len(family) >= 2  # another step process, and fitters below it
         # Processes that were about to start when the first was killed complain
         before = len(log.read_text())
         process.terminate()
@@ -214,7 +215,7 @@ def test_a_server_told_to_end_answers_those_who_wait_and_leaves_nothing(
 ) -> None:
     with serving(database_url) as (url, server):
         create(database, parse_specification(SPEC), 60.0)
-        with asking(url, "nothing") as waiting:
+        with waiting_ask(url, "nothing") as waiting:
             family = children(server.pid)
             began = time.monotonic()
             server.send_signal(signal.SIGTERM)
@@ -242,5 +243,5 @@ def test_a_fault_in_one_round_of_expiry_does_not_end_expiry(
 
     monkeypatch.setattr(planner, "clean_up", broken)
     monkeypatch.setattr(planner, "POLL_S", 0.01)
-    planner.run_housekeeping(database, 30.0, stop)
+    planner.run_housekeeping(database, load_settings(), stop)
     assert rounds == 3

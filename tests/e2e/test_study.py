@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from app.store.database import Database
 from app.store.tables import sample_values, samples, steps
 from app.store.upgrade import upgrade
 from benchmarks.service.postgresql import PostgreSQL
-from tests.e2e.plate import SPEC, TAKES_S, evaluate
+from tests.e2e.plate_study import SPEC, TAKES_S, evaluate
 from tests.e2e.processes import (
     COUNTERPOISE,
     environment,
@@ -28,7 +29,7 @@ from tests.e2e.processes import (
     serving,
     working,
 )
-from tests.e2e.replay import proposals, recorded, replay
+from tests.e2e.replay import proposals, recorded_tells, replay
 
 
 @dataclass(frozen=True)
@@ -180,19 +181,16 @@ def test_the_front_is_nondominated_in_the_users_directions(finished: Finished) -
     names = ("mass", "drag", "lift", "stiffness")
 
     def points(items: list[dict[str, Any]]) -> Any:
-        return (
-            np.array([[item["values"][name] for name in names] for item in items])
-            * signs
-        )
+        values = itemgetter(*names)
+        return np.array([values(item["values"]) for item in items]) * signs
 
     everything = [sample for sample in finished.samples if sample["full"]]
     F = points(everything)
-    dominated = [
-        any((other <= f).all() and (other < f).any() for other in F) for f in F
-    ]
-    expected = {
-        s["sample"] for s, worse in zip(everything, dominated, strict=True) if not worse
-    }
+    expected = set()
+    for sample, f in zip(everything, F, strict=True):
+        dominating = (f >= F).all(axis=1) & (f > F).any(axis=1)
+        if not dominating.any():
+            expected.add(sample["sample"])
     assert {item["sample"] for item in finished.front} == expected
     reference = finished.view["hypervolume"]["reference_point"]
     design = points([sample for sample in everything if sample["step"] == "initial"])
@@ -222,7 +220,7 @@ def test_the_recorded_order_of_tells_gives_the_identical_proposals(
     again = Database(f"sqlite:///{tmp_path}/again.db")
     try:
         upgrade(again)
-        replay(again, SPEC, recorded(finished.database))
+        replay(again, SPEC, recorded_tells(finished.database))
         assert proposals(again) == proposals(finished.database)
     finally:
         again.close()

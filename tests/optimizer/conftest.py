@@ -61,7 +61,7 @@ def make_snapshot(
     rng = np.random.default_rng(seed)
     X = initial_design(problem, n, rng)
     frozen: list[Data | None] = [None] * problem.m
-    extra = [Data(np.empty((0, problem.d)), np.empty(0))] * problem.m
+    extra = [Data(np.empty((0, problem.width)), np.empty(0))] * problem.m
     for j in problem.cheap:
         told = initial_design(problem, stream, rng)
         frozen[j] = Data(told, evaluate(told, problem.m)[:, j])

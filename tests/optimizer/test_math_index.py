@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.optimizer.models.fit_models import Models
+from app.optimizer.models.step_models import Models
 from app.optimizer.models.surrogate import Surrogate
 from app.optimizer.problem import Problem
 from app.optimizer.snapshot import Snapshot

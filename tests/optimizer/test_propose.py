@@ -24,12 +24,14 @@ from app.optimizer.models.kriging import Kriging
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.proposal import Proposal
 from app.optimizer.proposal.selection import extra_count, known_points, select
-from app.optimizer.propose import propose, search
+from app.optimizer.propose import propose
 from app.optimizer.search.design import initial_design
 from app.optimizer.search.reference_vectors import reference_vectors
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.space import snap
-from app.optimizer.strategies.strategy import STRATEGIES, Strategy
+from app.optimizer.strategies.catalogue import STRATEGIES
+from app.optimizer.strategies.fit_search_select import search
+from app.optimizer.strategies.strategy import Strategy
 
 MakeProblem = Callable[..., Problem]
 MakeSnapshot = Callable[..., Snapshot]
@@ -81,7 +83,9 @@ def _check_points(problem: Problem, X: Floats, known: Floats) -> None:
         assert len(others) == 0 or cdist(point[None], others, "chebyshev").min() > 1e-6
 
 
-@pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "sbp-nogpc"])
+@pytest.mark.parametrize(
+    "name", ["sbp-bo", "bo-aaf", "sbp-bo-r", "sbp-bo-c", "hk-rvea"]
+)
 @pytest.mark.parametrize("scaling", ["paper", "range"])
 def test_every_strategy_proposes_a_batch_and_the_extras(
     name: str, scaling: Any, make_problem: MakeProblem, make_snapshot: MakeSnapshot
@@ -449,6 +453,7 @@ def test_diagnostics_say_what_the_models_are_worth(
     diagnostics = step(problem, snapshot, STRATEGIES["sbp-bo"]).diagnostics
     for report in diagnostics.models:
         assert report is not None
+        assert report.theta is not None
         assert len(report.theta) == 3
         assert report.skill is not None
         assert 0.9 < report.skill <= 1.0
@@ -459,6 +464,17 @@ def test_diagnostics_say_what_the_models_are_worth(
     assert all(0.0 <= low <= high < 1.0 for low, high in diagnostics.sbp)
     assert diagnostics.population > 3
     assert set(diagnostics.full_sources) == {"selected"}
+
+
+def test_diagnostics_record_what_is_predicted_of_the_full_samples(
+    make_problem: MakeProblem, make_snapshot: MakeSnapshot
+) -> None:
+    problem = make_problem(ratios=(5.0, 5.0, 1.0))
+    proposal = step(problem, make_snapshot(problem, n=60), STRATEGIES["sbp-bo"])
+    reports = proposal.diagnostics.full_samples
+    mean, variance = proposal.models.means_and_variances(proposal.full)
+    assert_allclose([report.mean for report in reports], mean)
+    assert_allclose([report.deviation for report in reports], np.sqrt(variance))
 
 
 def test_skill_is_that_of_models_left_one_out(
@@ -571,7 +587,7 @@ def test_with_the_papers_scaling_the_vectors_are_adapted_by_the_range_of_the_tra
         seen.append(V)
         return real(variables, means, X, V0, V, *rest)
 
-    monkeypatch.setattr("app.optimizer.propose.evolve", spy)
+    monkeypatch.setattr("app.optimizer.strategies.fit_search_select.evolve", spy)
     search(problem, strategy, models, np.random.default_rng(0))
     V0 = reference_vectors(3, "small")
     wanted = V0 * (models.F.max(axis=0) - models.F.min(axis=0))

@@ -1,5 +1,7 @@
 """Stored studies are replayed: the seed of a step must never change."""
 
+from itertools import product
+
 import pytest
 
 from app.optimizer.random_streams import NO_OBJECTIVE, generator, step_seed
@@ -24,7 +26,6 @@ def test_a_step_is_seeded_by_its_identity(
 def test_steps_draw_different_numbers() -> None:
     draws = {
         generator(7, StepKind.STREAM, objective, number).random()
-        for objective in (0, 1)
-        for number in (1, 2)
+        for objective, number in product((0, 1), (1, 2))
     }
     assert len(draws) == 4

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
+from app.optimizer.samples import Samples
 from app.optimizer.snapshot import LARGEST, Data, Snapshot
 from counterpoise.wire.work import LARGEST as WIRE_LARGEST
 
@@ -73,3 +75,20 @@ def test_data_need_one_value_per_point_whose_square_does_not_overflow() -> None:
 
 def test_whatever_may_be_told_may_be_learnt_from() -> None:
     assert WIRE_LARGEST <= LARGEST
+
+
+def test_a_running_sample_is_awaited_once_and_its_values_count() -> None:
+    X = np.array([[0.1, 0.2], [0.3, 0.4]])
+    F, known = (
+        np.array([[5.0, 0.0], [0.0, 0.0]]),
+        np.array([[True, False], [False] * 2]),
+    )
+    running = Samples(X, F, known, np.zeros(2, dtype=np.int64))
+    nothing = np.empty((0, 2))
+    snapshot = Snapshot(
+        1, 0, 9, 1, nothing, nothing, running=running, pending=(nothing, X)
+    )
+    assert_array_equal(snapshot.awaited(0), X[1:])
+    assert_array_equal(snapshot.awaited(1), X)
+    assert_array_equal(snapshot.incomplete(0).y, [5.0])
+    assert len(snapshot.incomplete(1)) == 0

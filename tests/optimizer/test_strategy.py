@@ -1,4 +1,4 @@
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
@@ -8,7 +8,8 @@ from app.optimizer.models.training_data import (
     true_cheap,
 )
 from app.optimizer.proposal.acquisition import no_penalty
-from app.optimizer.strategies.strategy import STRATEGIES, Strategy
+from app.optimizer.strategies.catalogue import STRATEGIES
+from app.optimizer.strategies.strategy import Strategy
 
 
 @pytest.mark.parametrize(
@@ -41,4 +42,4 @@ def test_defaults_are_the_papers_except_for_units() -> None:
         "last",
     )
     assert strategy.scaling == "range"
-    assert Strategy(size=50).training_size(10) == 50
+    assert replace(strategy, size=50).training_size(10) == 50

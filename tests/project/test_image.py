@@ -22,12 +22,10 @@ def test_the_base_is_one_python_that_the_project_runs_on() -> None:
 
 
 def test_the_build_copies_what_the_wheel_is_made_of() -> None:
-    copied = {
-        s
-        for words in arguments("COPY")
-        if "--from" not in words
-        for s in words.split()[:-1]
-    }
+    copied = set()
+    for words in arguments("COPY"):
+        if "--from" not in words:
+            copied.update(words.split()[:-1])
     wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
     needed = {
         *wheel["packages"],

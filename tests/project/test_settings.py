@@ -135,7 +135,7 @@ def test_every_setting_is_documented_with_its_default() -> None:
     for name, default in declared.items():
         assert documented[name].strip() == (
             "none"
-            if default == ()
+            if default in ((), None)
             else f"{default:g}"
             if isinstance(default, float)
             else str(default)
@@ -146,3 +146,28 @@ def test_a_password_is_not_shown_by_accident() -> None:
     assert "hunter2" not in repr(
         load_settings(database_url="postgresql://me:hunter2@db/x")
     )
+
+
+@pytest.mark.parametrize("password", ["qx1@qx2/qx3", "qx1/qx2@qx3", "qx1@qx2@qx3"])
+def test_a_password_with_special_characters_is_not_printed(password: str) -> None:
+    url = f"postgresql://user:{password}@host/database"
+    with pytest.raises(SettingsInvalid) as caught:
+        load_settings(database_url=url)
+    assert not any(part in str(caught.value) for part in re.split("[@/]", password))
+
+
+def test_tokens_come_from_files_too(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(f"{'a' * 20}\nwing:{'b' * 20}\n")
+    settings = load_settings(worker_tokens="c" * 20, worker_tokens_file=str(file))
+    entries = {token.get_secret_value() for token in settings.worker_tokens}
+    assert entries == {"a" * 20, f"wing:{'b' * 20}", "c" * 20}
+    with pytest.raises(SettingsInvalid, match="cannot be read"):
+        load_settings(admin_tokens_file=str(tmp_path / "none"))
+
+
+def test_a_study_does_not_count_for_the_length_of_a_token() -> None:
+    with pytest.raises(SettingsInvalid, match="at least"):
+        load_settings(worker_tokens="a-long-name-of-a-study:short")
+    with pytest.raises(SettingsInvalid, match="only worker tokens"):
+        load_settings(read_tokens=f"wing:{'a' * 20}")

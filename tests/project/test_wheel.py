@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from app.dashboard.assets import STATIC
 from app.store.upgrade import head
 
 ROOT = Path(__file__).parents[2]
@@ -87,6 +88,14 @@ def test_the_wheel_holds_what_a_server_needs_and_nothing_of_the_checkout(
         "app",
         "workers",
     }
+
+
+def test_the_wheel_holds_every_file_of_the_dashboard(wheel: Path) -> None:
+    packed = set(zipfile.ZipFile(wheel).namelist())
+    files = [file for file in STATIC.rglob("*") if file.is_file()]
+    paths = {f"app/dashboard/static/{file.relative_to(STATIC)}" for file in files}
+    assert "app/dashboard/static/index.html" in paths
+    assert paths <= packed
 
 
 def test_without_extras_there_is_no_numerical_stack(

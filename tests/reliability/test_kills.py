@@ -21,8 +21,8 @@ from app.store.tables import attempts, sample_values, steps, studies
 from app.store.upgrade import upgrade
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.work import Ask, Job, Tell
-from tests.e2e.plate import SPEC, evaluate
-from tests.e2e.replay import proposals, recorded, replay
+from tests.e2e.plate_study import SPEC, evaluate
+from tests.e2e.replay import proposals, recorded_tells, replay
 from tests.reliability.faults.fault_processes import FaultPoints
 from tests.reliability.faults.lab_states import (
     asks,
@@ -136,7 +136,7 @@ def test_study_with_every_kind_of_kill_equals_the_undisturbed_study(
     check_finished_once(database, run.told)
     with closing(Database(f"sqlite:///{tmp_path}/undisturbed.db")) as undisturbed:
         upgrade(undisturbed)
-        replay(undisturbed, SPEC, recorded(database))
+        replay(undisturbed, SPEC, recorded_tells(database))
         assert proposals(undisturbed) == proposals(database)
         assert set(proposals(database).values()) == {1}
 

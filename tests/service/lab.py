@@ -24,6 +24,7 @@ from app.store.tables import (
     workers,
 )
 from app.store.work.server_uptime import record_uptime
+from counterpoise.wire.codes import JobState
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.views import StudyView
 from counterpoise.wire.work import Ask, Failure, Job, Tell, Told
@@ -46,9 +47,13 @@ SPEC: dict[str, Any] = {
 
 def value(job: Job) -> float:
     a, b = job.x["a"], job.x["b"]
-    return {"mass": a + 0.1 * b, "crash": (1.0 - a) ** 2 + b, "lift": b, "drag": a * b}[
-        job.objective
-    ]
+    values: dict[str, float] = {
+        "mass": a + 0.1 * b,
+        "crash": (1.0 - a) ** 2 + b,
+        "lift": b,
+        "drag": a * b,
+    }
+    return values[job.objective]
 
 
 def also_of(job: Job) -> dict[str, float]:
@@ -74,9 +79,16 @@ class Lab:
             done += 1
         return done
 
-    def ask(self, *names: str, most: int = 1, worker: str = "w") -> list[Job]:
+    def ask(
+        self,
+        *names: str,
+        most: int = 1,
+        worker: str = "w",
+        instance: str | None = None,
+    ) -> list[Job]:
         ask = Ask(
             worker=worker,
+            instance=instance,
             studies=[self.name],
             objectives=list(names) or ["*"],
             max_jobs=most,
@@ -181,22 +193,15 @@ class Lab:
                     for row in all_jobs
                     if names[row["objective_id"]] == seen.name
                 ]
-                kept = (
-                    seen.ready,
-                    seen.leased,
-                    seen.done,
-                    seen.failed,
-                    seen.superseded,
-                )
-                assert kept == tuple(
-                    states.count(s)
-                    for s in ("ready", "leased", "done", "failed", "superseded")
-                )
+                kept = {state: getattr(seen, state) for state in JobState}
+                assert kept == {state: states.count(state) for state in JobState}
         own = [row for row in all_samples if row["imported_seq"] is None]
         full = [row for row in own if row["full"] and not row["given_up"]]
         assert study["imported"] == len(all_samples) - len(own)
         assert study["planned_full"] == len(full) <= study["budget"]
         assert study["settled_full"] == sum(row["open"] == 0 for row in full)
+        withdrawn = [row for row in own if row["given_up"] and row["infeasible"]]
+        assert study["withdrawn"] >= len(withdrawn)
         assert [row["seq"] for row in mine(events)] == list(
             range(1, study["sequence"] + 1)
         )
@@ -216,8 +221,10 @@ class Lab:
                 if job["objective_id"] == row["id"] and not job["cheap_only"]
             ]
             assert row["open_full"] == sum(
-                job["state"] in ("ready", "leased") for job in wanted
+                not JobState(job["state"]).is_settled for job in wanted
             )
+            waiting = [job for job in wanted if job["state"] == JobState.WAITING]
+            assert row["waiting"] == len(waiting)
 
     def check_workers(self) -> None:
         for worker in self.rows(workers):

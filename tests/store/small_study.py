@@ -75,7 +75,7 @@ class SmallStudy:
                 connection, [LeaseRequest(queues, limit - len(leases))]
             ):
                 leases += more
-            open_attempts(connection, [(lease, self.worker) for lease in leases])
+            open_attempts(connection, [(lease, self.worker, None) for lease in leases])
             return leases
 
         return self.database.write(work)

@@ -2,6 +2,7 @@
 
 import shutil
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from app.errors import DatabaseUnusable
 from app.store.database import Database
 from app.store.sql.clock import database_now
 from app.store.tables import server_uptime, workers
+from app.store.upgrade import upgrade
 from app.store.work.server_uptime import record_uptime
 from app.store.work.workers import COUNT_ATTEMPTS, register_workers
 
@@ -258,3 +260,11 @@ def test_workers_are_locked_in_one_order_whatever_the_databases_language(
     """
     compiled = str(COUNT_ATTEMPTS.compile(dialect=database._reading.dialect))
     assert ('ORDER BY workers.name COLLATE "C"' in compiled) == (not database.is_sqlite)
+
+
+def test_a_new_sqlite_file_is_for_its_owner_only(tmp_path: Path) -> None:
+    file = tmp_path / "new.db"
+    with closing(Database(f"sqlite:///{file}")) as database:
+        upgrade(database)
+        modes = {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == {0o600}

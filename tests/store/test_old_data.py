@@ -150,14 +150,43 @@ ENDINGS = {
 }
 
 
-def test_an_upgrade_changes_nothing_that_was_there(upgraded: Database) -> None:
+def is_infeasible(job: dict[str, Any]) -> bool:
+    """Whether the last result of a failed job is that its point is infeasible."""
+    results = [
+        row["failure"]
+        for row in OLD["sample_values"]
+        if (row["sample_id"], row["objective_id"])
+        == (job["sample_id"], job["objective_id"])
+    ]
+    return bool(job["state"] == "failed" and results[-1] == "infeasible")
+
+
+INFEASIBLE = [row for row in OLD["jobs"] if is_infeasible(row)]
+
+
+def converted(name: str, row: dict[str, Any]) -> dict[str, Any]:
+    """The row as the newest schema has it."""
+    if name == "studies":
+        return row | {"ending": ENDINGS[row["ending"]]}
+    if name == "jobs" and row in INFEASIBLE:
+        return row | {"state": "infeasible"}
+    if name == "objectives":
+        run = row["same_run_as"] or row["id"]
+        infeasible = sum(job["objective_id"] == run for job in INFEASIBLE)
+        return row | {"failed": row["failed"] - infeasible}
+    return row
+
+
+def test_an_upgrade_keeps_what_was_there(upgraded: Database) -> None:
     assert drift(upgraded) == []
+    assert INFEASIBLE
     for name, rows in OLD.items():
         now = rows_of(upgraded, metadata.tables[name])
         kept = [{column: row[column] for column in rows[0]} for row in now]
-        if name == "studies":
-            rows = [row | {"ending": ENDINGS[row["ending"]]} for row in rows]
-        assert kept == rows
+        assert kept == [converted(name, row) for row in rows]
+    samples = rows_of(upgraded, metadata.tables["samples"])
+    infeasible = {row["id"] for row in samples if row["infeasible"]}
+    assert infeasible == {job["sample_id"] for job in INFEASIBLE}
 
 
 def exported(database: Database, study: str, what: Any) -> Rows:
@@ -184,7 +213,11 @@ def test_exports_are_what_was_in_it(upgraded: Database) -> None:
             (sample, row["full"], row["x"], told[sample])
             for sample, row in samples.items()
         ]
-        jobs = {row["id"]: row for row in OLD["jobs"] if row["study_id"] == number}
+        jobs = {
+            row["id"]: converted("jobs", row)
+            for row in OLD["jobs"]
+            if row["study_id"] == number
+        }
         ended = {
             (
                 row["job_id"],

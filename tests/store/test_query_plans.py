@@ -24,6 +24,7 @@ from sqlalchemy.dialects.postgresql.psycopg import dialect as psycopg_dialect
 from sqlalchemy.sql import ClauseElement
 
 from app.store.database import Database
+from app.store.monitoring.attempts import BEGUN_FROM, RUNNING_AT
 from app.store.sql.in_array import in_array
 from app.store.studies.points import SAMPLES_AT
 from app.store.tables import (
@@ -343,6 +344,8 @@ INDEXED = {
     "the attempt of a lease": select(attempts).where(
         attempts.c.lease == bindparam("lease", "x")
     ),
+    "attempts of an objective by time": BEGUN_FROM,
+    "attempts that ran at a time": RUNNING_AT,
     "steps that are due": select(steps.c.id)
     .where(steps.c.state == text("'due'"))
     .order_by(steps.c.due_at)

@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import re
 import shutil
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -60,10 +61,13 @@ def definitions(connection: Connection, backend: str) -> set[str]:
         ).scalars()
         # Order and white space of a table's parts are free; "(-1)" is how a migration
         # spells -1. A column added later stands on the line of the one before it.
-        whole = [
-            sql.replace("(-1)", "-1").replace("\n", " ").replace("\t", " ")
-            for sql in rows
-        ]
+        # A table that was copied has its name in quotation marks.
+        whole = []
+        for sql in rows:
+            plain = re.sub(r'^CREATE TABLE "(\w+)"', r"CREATE TABLE \1", sql)
+            whole.append(
+                plain.replace("(-1)", "-1").replace("\n", " ").replace("\t", " ")
+            )
         parts = {
             " ".join(part.split())
             for sql in whole

@@ -1,6 +1,6 @@
 import pytest
 
-from counterpoise.wire.text import format_span, printable
+from counterpoise.wire.text import format_span, printable, visible, visible_json
 from counterpoise.wire.work import matches
 
 
@@ -23,6 +23,12 @@ def test_a_span_has_the_unit_that_suits_it(seconds: float, text: str) -> None:
 def test_half_a_surrogate_pair_is_replaced() -> None:
     assert printable("a\ud800b") == "a?b"
     assert printable("α") == "α"
+
+
+def test_visible_text_keeps_lines_and_has_no_escape_sequences() -> None:
+    log = "\x1b[1;31mfailed\x1b[0m\r\n\tat α\x1b]0;title\x07\x07"
+    assert visible(log) == "failed\n\tat α\ufffd"
+    assert visible_json('"a\x9b"') == '"a\\u009b"'
 
 
 def test_names_match_by_name_or_all() -> None:

@@ -432,12 +432,12 @@ def test_a_script_without_its_guard_fails_with_a_hint(folder: Path) -> None:
         (
             ["--any-study", "--objective", "mass=simulations:mas"],
             2,
-            "has no attribute 'mas'",
+            "has no function 'mas'; did you mean 'mass'?",
         ),
         (
             ["--any-study", "--objective", "mass=nothing:mass"],
             2,
-            "No module named 'nothing'",
+            "there is no module 'nothing'",
         ),
         (
             ["--any-study", "--objective", "mass=simulations:mass", "--url", "ftp://x"],

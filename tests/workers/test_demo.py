@@ -22,7 +22,8 @@ from counterpoise.wire.specification import parse_specification
 from tests.e2e.processes import COUNTERPOISE, children, environment, eventually
 from workers import synthetic
 from workers.demo import problems
-from workers.demo.report import conclusion
+from workers.demo.comparison import evidence
+from workers.demo.report import CAUTION, conclusion
 from workers.demo.run_virtual_study import run as run_virtual_study
 from workers.demo.virtual_study import VirtualResult, VirtualStudy
 
@@ -31,6 +32,8 @@ from workers.demo.virtual_study import VirtualResult, VirtualStudy
 pytestmark = pytest.mark.timeout(900)
 SMALL = (
     "demo",
+    "--seeds",
+    "2",
     "--problem",
     "dtlz2",
     "--m",
@@ -181,14 +184,17 @@ def test_the_demo_ends_by_itself_with_a_front(runs: Runs) -> None:
 
 def test_the_report_compares_with_a_synchronous_study(runs: Runs) -> None:
     virtual = json.loads(runs.json_run.stdout)["virtual"]
-    assert virtual["synchronous"]["jobs"] == [6, 6]
-    assert virtual["asynchronous"]["jobs"][0] > 6
+    assert [study["jobs"] for study in virtual["synchronous"]] == [[6, 6]] * 2
+    assert all(study["jobs"][0] > 6 for study in virtual["asynchronous"])
+    histories = [study["history"] for study in virtual["asynchronous"]]
+    assert histories[0] != histories[1]  # another seed
     for text in (
         "The front:",
         "f1 (cheap)",
         "f2 (slow)",
         "virtual: synchronous",
-        "With this seed",
+        "In ",
+        "best f1",
     ):
         assert text in runs.output
     assert "6/6 full samples" in runs.messages
@@ -282,7 +288,7 @@ def test_known_points_are_not_evaluated_again(monkeypatch: pytest.MonkeyPatch) -
     assert [objective for objective, _ in evaluated] == ["f2"] * 6
 
 
-def test_the_conclusion_follows_from_the_two_studies() -> None:
+def test_the_conclusion_follows_from_the_studies() -> None:
     def study(*history: tuple[float, float]) -> VirtualResult:
         _, last = history[-1]
         return VirtualResult(
@@ -294,20 +300,19 @@ def test_the_conclusion_follows_from_the_two_studies() -> None:
             history=list(history),
         )
 
-    better = conclusion(
-        {
-            "asynchronous": study((4.0, 1.0), (6.0, 2.1), (10.0, 2.2)),
-            "synchronous": study((10.0, 2.0)),
-        }
-    )
-    assert "10.0% larger" in better
-    assert "after 6 s of 10 s" in better
-    worse = conclusion(
-        {"asynchronous": study((10.0, 1.0)), "synchronous": study((10.0, 2.0))}
-    )
-    assert "50.0% smaller" in worse
-    assert "after" not in worse
-    same = conclusion(
-        {"asynchronous": study((10.0, 2.0)), "synchronous": study((10.0, 2.0))}
-    )
-    assert "the same" in same
+    better = study((4.0, 1.0), (6.0, 2.1), (10.0, 2.2))
+    worse = study((10.0, 1.0))
+    other = study((10.0, 2.0))
+    one = evidence({"asynchronous": [better], "synchronous": [other]})
+    assert (one.seeds, one.reached, one.saved, one.saved_s) == (1, 1, 0.4, 4.0)
+    assert one.larger == pytest.approx(0.1)
+    both = evidence({"asynchronous": [better, worse], "synchronous": [other, other]})
+    assert (both.seeds, both.reached, both.saved) == (2, 1, 0.2)
+    assert both.larger == pytest.approx((0.1 - 0.5) / 2)
+    text = conclusion({"asynchronous": [better, worse], "synchronous": [other, other]})
+    assert "1 of 2 seeds" in text
+    assert "20% of the time" in text
+    assert "smaller" in text
+    assert CAUTION in text
+    many = {"asynchronous": [better] * 3, "synchronous": [other] * 3}
+    assert CAUTION not in conclusion(many)

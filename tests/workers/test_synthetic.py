@@ -19,8 +19,9 @@ JOB = Job(
 @pytest.mark.parametrize("m", [2, 3, 5])
 def test_dtlz2_agrees_with_the_benchmarks(m: int) -> None:
     X = np.random.default_rng(1).random((20, m + 1))
-    F = [[synthetic.value(list(x), i, m) for i in range(m)] for x in X]
-    np.testing.assert_allclose(F, dtlz2(X, m), atol=1e-15)
+    for x, f in zip(X, dtlz2(X, m), strict=True):
+        values = [synthetic.value(list(x), i, m) for i in range(m)]
+        np.testing.assert_allclose(values, f, atol=1e-15)
 
 
 def test_a_worker_evaluates_its_own_objective_after_its_own_time(

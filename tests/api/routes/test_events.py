@@ -73,7 +73,7 @@ def test_a_stream_has_all_events_of_a_study(wing: Wing) -> None:
     wing.tell(second, failure={"kind": "infeasible", "message": ""})
     wing.post("/pause")
     wing.post("/resume")
-    wing.post("/retry")
+    wing.post("/retry", infeasible=True)
     wing.post("/stop")
     wing.post("/extend", budget=9)
     stream = read(wing.client, STUDY_EVENTS, "0")
@@ -89,8 +89,8 @@ def test_a_stream_has_all_events_of_a_study(wing: Wing) -> None:
         ("step_due", {"step": "initial"}),
         ("step", {"step": "initial", "full": 4, "cheap_only": 0}),
         ("done", {"sample": first["sample"], "objective": "mass", "value": 1.5}),
-        ("failed", {"objective": "drag", **failure}),
-        ("failed", {"objective": "lift", **failure}),
+        ("infeasible", {"objective": "drag", **failure}),
+        ("infeasible", {"objective": "lift", **failure}),
         ("paused", {}),
         ("resumed", {}),
         ("retried", {"jobs": 1}),

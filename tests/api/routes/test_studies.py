@@ -186,7 +186,8 @@ def test_invalid_cursors_limits_and_states_are_refused(wing: Wing) -> None:
     details = fault_details(check_problem(response, 422, "invalid-request"))
     # The wording is tested on purpose: it lists all states.
     assert details == {
-        "query parameter state": "must be one of ready, leased, done, failed, superseded; did you mean 'done'?"
+        "query parameter state": "must be one of waiting, ready, leased, done, infeasible, failed,"
+        " superseded; did you mean 'done'?"
     }
     assert wing.get("/jobs", cursor=str(2**62 - 1)) == {"items": [], "next": None}
 
@@ -266,14 +267,17 @@ def test_a_budget_has_the_same_limit_everywhere(wing: Wing) -> None:
 def test_retry_returns_failed_jobs_to_ready(wing: Wing) -> None:
     for objective in ("mass", "drag"):
         wing.tell(wing.job(objective), failure={"kind": "infeasible"})
+    assert wing.post("/retry").json() == {"jobs": 0}  # a result, not a failure
     for without_jobs in ("lift", "mss"):
         check_problem(
             wing.post("/retry", objectives=[without_jobs]), 404, "objective-unknown"
         )
-    assert wing.post("/retry", objectives=["mass"]).json() == {"jobs": 1}
-    assert wing.post("/retry").json() == {"jobs": 1}
-    assert wing.post("/retry").json() == {"jobs": 0}
-    assert [objective["failed"] for objective in wing.get("")["objectives"]] == [
+    # With the run that was withdrawn for it
+    mass = {"objectives": ["mass"], "infeasible": True}
+    assert wing.post("/retry", **mass).json() == {"jobs": 2}
+    assert wing.post("/retry", infeasible=True).json() == {"jobs": 2}
+    assert wing.post("/retry", infeasible=True).json() == {"jobs": 0}
+    assert [objective["infeasible"] for objective in wing.get("")["objectives"]] == [
         0,
         0,
         0,

@@ -7,8 +7,8 @@ from numpy.testing import assert_array_equal
 
 from app.optimizer.problem import Problem
 from app.optimizer.search.novelty import is_new
-from app.optimizer.strategies.counterpoise.cheap_points import (
-    extra_counts,
+from app.optimizer.strategies.counterpoise.cheap_points import extra_counts
+from app.optimizer.strategies.initial_phase import (
     initial_counts,
     initial_points,
     share,

@@ -60,15 +60,15 @@ def test_more_full_samples_than_rows_are_all_kept() -> None:
 
 def test_newest_cheap_only_samples_fill_the_rows() -> None:
     rows = without_stream(told(300, 400, 0))
-    assert counts(rows.y) == [300, 200, 0]
-    assert_array_equal(np.sort(rows.y[300:]), 2e4 + np.arange(200, 400))
+    assert counts(rows.y) == [300, 100, 0]
+    assert_array_equal(np.sort(rows.y[300:]), 2e4 + np.arange(300, 400))
 
 
 def test_stream_has_at_most_its_share() -> None:
     assert counts(with_stream(told(100, 0, 600)).y) == [100, 0, MOST_STREAM]
-    assert counts(with_stream(told(100, 300, 600)).y) == [100, 200, 200]
-    assert counts(with_stream(told(100, 300, 50)).y) == [100, 300, 50]
-    assert counts(with_stream(told(300, 20, 600)).y) == [300, 20, 180]
+    assert counts(with_stream(told(100, 300, 600)).y) == [100, 150, 150]
+    assert counts(with_stream(told(100, 300, 50)).y) == [100, 250, 50]
+    assert counts(with_stream(told(300, 20, 600)).y) == [300, 20, 80]
 
 
 def test_point_of_several_sources_is_one_row() -> None:

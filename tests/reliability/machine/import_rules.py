@@ -23,7 +23,9 @@ SCOPES = st.sampled_from(["mass", "crash", "both", "both", "co-objectives", "not
 CONTENTS = st.sampled_from(
     ["value", "value", "value", "infeasible", "without also", "contradiction"]
 )
-STATES = st.sampled_from(["ready", "leased", "done", "failed", "superseded"])
+STATES = st.sampled_from(
+    ["ready", "leased", "done", "infeasible", "failed", "superseded"]
+)
 
 
 class RowDraft(NamedTuple):

@@ -7,9 +7,10 @@ import pytest
 
 from app.service.studies.progress import study_view
 from app.store.database import Database
+from counterpoise.wire.codes import JobState
 from tests.reliability.machine.tables import StudyTables
 
-STATES = ("ready", "leased", "done", "failed", "superseded")
+STATES = tuple(JobState)
 
 
 def check_invariants(tables: StudyTables) -> None:

@@ -89,7 +89,7 @@ class LateResultRules(WorkRules):
     @rule(
         index=INDEX,
         result=RESULTS,
-        state=st.sampled_from(["held", "ready", "leased", "done", "failed"]),
+        state=st.sampled_from(["held", "ready", "leased", "done", "infeasible"]),
         also=CO_VALUES,
     )
     def tell_when_job_is(
@@ -109,10 +109,10 @@ class LateResultRules(WorkRules):
         lease = job.lease or ""
         if state != "held":
             self.expire({number})
-        if state in ("leased", "done", "failed"):
+        if state in ("leased", "done", "infeasible"):
             self.end_backoffs()
             self.lease_jobs([job.objective], 20, "b")
-        if state in ("done", "failed") and job.lease:
+        if state in ("done", "infeasible") and job.lease:
             other_result = "value" if state == "done" else "infeasible"
             self.tell([self.result_item(number, job.lease, other_result, 3.0, "all")])
         if state == "superseded":

@@ -48,7 +48,13 @@ class LifecycleRules(StudyMachine):
 
     @rule(objectives=st.sampled_from([["mass"], ["crash"], None]))
     def retry_failed_jobs(self, objectives: list[str] | None) -> None:
+        self.retry(objectives, infeasible=False)
+
+    @rule(objectives=st.sampled_from([["mass"], ["crash"], None]))
+    def retry_infeasible_jobs(self, objectives: list[str] | None) -> None:
+        self.retry(objectives, infeasible=True)
+
+    def retry(self, objectives: list[str] | None, *, infeasible: bool) -> None:
         runs = objectives or list(self.model.rules.runs)
-        assert retry(self.database, NAME, objectives) == model_lifecycle.retry(
-            self.model, runs
-        )
+        retried = retry(self.database, NAME, objectives, infeasible=infeasible)
+        assert retried == model_lifecycle.retry(self.model, runs, infeasible=infeasible)

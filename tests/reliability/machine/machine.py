@@ -15,6 +15,8 @@ class Machine(LateResultRules, ImportRules):
         initial_samples=st.integers(2, 4),
         more=st.integers(0, 3),
         planned=st.sampled_from([True, True, False]),
+        overlap=st.integers(0, 3),
+        cheap_first=st.sampled_from([None, True, False]),
     )
     def create(
         self,
@@ -22,8 +24,11 @@ class Machine(LateResultRules, ImportRules):
         initial_samples: int,
         more: int,
         planned: bool,
+        overlap: int = 0,
+        cheap_first: bool | None = False,
     ) -> None:
-        self.create_study(run_of_two, initial_samples, initial_samples + more)
+        budget = initial_samples + more
+        self.create_study(run_of_two, initial_samples, budget, overlap, cheap_first)
         if planned:
             self.run_step()
             self.lease_jobs(ANY_OBJECTIVE, initial_samples, "a")
@@ -36,6 +41,10 @@ class Machine(LateResultRules, ImportRules):
 
     def settle_full_samples(self) -> None:
         """Cheap-only jobs stay as they are."""
+        self.settle_leased_and_ready()
+        self.settle_leased_and_ready()  # slow runs that waited for the cheap ones
+
+    def settle_leased_and_ready(self) -> None:
         self.end_backoffs()
         for run in self.model.rules.runs:
             full = [job for job in self.model.jobs_for(run) if not job.cheap_only]

@@ -22,9 +22,8 @@ from tests.reliability.model.records import Job, Sample, StepId
 class PlanningRules(LifecycleRules):
     def __init__(self) -> None:
         super().__init__()
-        self.prepared: tuple[Any, Any] | None = (
-            None  # a claimed step and its plan, not committed yet
-        )
+        # A claimed step and its plan, not committed yet
+        self.prepared: tuple[Any, Any] | None = None
 
     @rule()
     def run_due_step(self) -> None:

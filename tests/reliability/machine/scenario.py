@@ -9,8 +9,8 @@ from tests.reliability.machine.machine import Machine
 from tests.reliability.machine.work_rules import ANY_OBJECTIVE, TellDraft
 
 RESULTS = ("value", "infeasible", "error", "infrastructure")
-JOB_STATES = ("ready", "leased", "done", "failed", "superseded")
-SEEN_BY_WORKER = ("held", "ready", "leased", "done", "failed")
+JOB_STATES = ("ready", "leased", "done", "infeasible", "failed", "superseded")
+SEEN_BY_WORKER = ("held", "ready", "leased", "done", "infeasible")
 
 
 def event_kinds(prefix: str, *parts: Iterable[str]) -> set[str]:
@@ -60,7 +60,7 @@ class Scenario:
 
     def run(self, run_of_two: str) -> None:
         self.do(
-            "create", run_of_two=run_of_two, initial_samples=10, more=0, planned=True
+            "create", run_of_two=run_of_two, initial_samples=24, more=0, planned=True
         )
         self.tell_in_every_state()
         self.repeat_tells()
@@ -73,6 +73,8 @@ class Scenario:
 
     def tell_in_every_state(self) -> None:
         for index, (state, result) in enumerate(product(SEEN_BY_WORKER, RESULTS)):
+            # Infeasible results withdraw the other jobs of their samples.
+            self.do("retry_infeasible_jobs", objectives=None)
             self.do(
                 "tell_when_job_is", index=index, result=result, state=state, also="all"
             )
@@ -120,9 +122,18 @@ class Scenario:
         self.do("reassign_expired_job", index=0)
 
     def import_evaluations(self) -> None:
-        self.do("run_due_step")  # a stream, for cheap-only samples
+        self.do("retry_infeasible_jobs", objectives=None)
+        self.do("say_goodbye", worker="b")
+        # Enough of the design for a stream, which has cheap-only samples.
+        self.do("complete_some_jobs", max_jobs=8)
+        self.do("run_due_step")
         self.do("ask_for_jobs", objectives=["mass"], max_jobs=6, worker="a")
         self.do("release_leases", indices=[0, 1, 2, 3])
+        for index in range(3):
+            self.do("fail_repeatedly", index=index, cause="error")
+        for worker in "ab":
+            self.do("say_goodbye", worker=worker)
+        self.do("ask_for_jobs", objectives=["mass"], max_jobs=6, worker="a")
         contents = ("value", "infeasible", "without also", "contradiction")
         for content, state, full in product(contents, JOB_STATES[:-1], (True, False)):
             self.do("import_onto_job", index=0, state=state, content=content, full=full)
@@ -138,6 +149,7 @@ class Scenario:
             )
 
     def stop_and_extend(self) -> None:
+        self.do("retry_infeasible_jobs", objectives=None)
         self.do("ask_for_jobs", objectives=ANY_OBJECTIVE, max_jobs=6, worker="a")
         for index in (0, 2, 4):  # some have been lost so often that they fail
             self.do("reassign_expired_job", index=index)

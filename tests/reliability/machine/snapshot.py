@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.reliability.machine.tables import StudyTables
 from tests.reliability.model.records import Attempt, Job, LogEntry, Sample, StepId
-from tests.reliability.model.study import StudyModel
+from tests.reliability.model.study import STATES, StudyModel
 
 Snapshot = dict[str, Any]
 
@@ -25,6 +25,7 @@ def database_snapshot(tables: StudyTables) -> Snapshot:
         "step": study.step,
         "planned_full": study.planned_full,
         "settled_full": study.settled_full,
+        "withdrawn": study.withdrawn,
         "stopped": study.ending == "stopped",
         "cancel_running": study.cancel_running,
         "imported": study.imported,
@@ -52,6 +53,7 @@ def stored_sample(row: Any) -> Sample:
         x=tuple(float(coordinate) for coordinate in row.x),
         imported=row.imported_seq is not None,
         given_up=row.given_up,
+        infeasible=row.infeasible,
     )
 
 
@@ -83,7 +85,8 @@ def _stored_attempt(row: Any) -> Attempt:
 
 
 def _stored_counters(row: Any) -> tuple[int, ...]:
-    return row.created, row.done, row.failed, row.superseded, row.open_full
+    states = [getattr(row, state) for state in STATES]
+    return (row.created, *states, row.open_full)
 
 
 def _stored_log(tables: StudyTables, names: dict[int, str]) -> list[LogEntry]:
@@ -112,6 +115,7 @@ def model_snapshot(model: StudyModel) -> Snapshot:
         "step": model.step,
         "planned_full": len(model.planned_full),
         "settled_full": len(model.settled_full),
+        "withdrawn": model.withdrawn,
         "stopped": model.stopped,
         "cancel_running": model.cancel_running,
         "imported": sum(sample.imported for sample in model.samples.values()),

@@ -47,6 +47,8 @@ class StudyMachine(RuleBasedStateMachine):
         run_of_two: str,
         initial_samples: int,
         budget: int,
+        overlap: int = 0,
+        cheap_first: bool | None = None,
     ) -> None:
         """`run_of_two`: the run with a co-objective."""
         runs: dict[str, list[str]] = {"mass": [], "crash": []}
@@ -58,6 +60,8 @@ class StudyMachine(RuleBasedStateMachine):
             batch_size=2,
             max_attempts=2,
             max_losses=3,
+            overlap=overlap,
+            cheap_first=cheap_first,
         )
         spec = parse_specification(specification(rules, budget))
         assert create(self.database, spec, 60.0)
@@ -95,9 +99,9 @@ class StudyMachine(RuleBasedStateMachine):
             if row.id not in self.model.jobs
         }
         for job in new.values():
-            assert job == Job(job.sample, job.objective, job.cheap_only, job.step), (
-                "a new job is not fresh"
-            )
+            fresh = Job(job.sample, job.objective, job.cheap_only, job.step, job.state)
+            assert job == fresh, "a new job is not fresh"
+            assert job.state in ("waiting", "ready")
         return new
 
     @rule()
@@ -138,6 +142,8 @@ def specification(rules: StudyRules, budget: int) -> dict[str, Any]:
         "budget": budget,
         "initial_samples": rules.initial_samples,
         "batch_size": rules.batch_size,
+        "overlap": rules.overlap,
+        "cheap_first": rules.cheap_first,
         "generations": 1,
         "max_attempts": rules.max_attempts,
         "max_losses": rules.max_losses,

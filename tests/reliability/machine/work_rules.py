@@ -2,12 +2,16 @@
 
 from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 from sqlalchemy import Connection, update
 
+from app.errors import JobNotCancellable
 from app.service.work.ask import serve_asks
+from app.service.work.cancel import cancel_job
 from app.service.work.expire import expire_leases
+from app.service.work.goodbye import goodbye
 from app.service.work.heartbeat import heartbeat
 from app.service.work.release import release
 from app.service.work.tell import tell
@@ -25,7 +29,7 @@ OUTCOMES: dict[
     str, tuple[str | None, ...]
 ] = {  # of attempts, by the kind of their lease
     "live": (None,),
-    "ended": ("expired", "released", "overtaken"),
+    "ended": ("expired", "released", "overtaken", "cancelled"),
     "reported": ("done", "failed", "late"),
 }
 INDEX = st.integers(0, 999)  # of the thing to pick, modulo how many there are
@@ -53,6 +57,10 @@ DRAFTS = st.builds(TellDraft, LEASE_KINDS, INDEX, RESULTS, VALUES, CO_VALUES)
 
 
 class WorkRules(PlanningRules):
+    def __init__(self) -> None:
+        super().__init__()
+        self.worker_of: dict[str, str] = {}  # by lease
+
     @rule(
         objectives=st.sampled_from([["mass"], ["crash"], ANY_OBJECTIVE]),
         max_jobs=st.integers(1, 6),
@@ -73,7 +81,11 @@ class WorkRules(PlanningRules):
         worker: str,
     ) -> list[Any]:
         ask = Ask(
-            worker=worker, studies=[NAME], objectives=objectives, max_jobs=max_jobs
+            worker=worker,
+            instance=f"process-of-{worker}",
+            studies=[NAME],
+            objectives=objectives,
+            max_jobs=max_jobs,
         )
         (leased,) = serve_asks(self.database, [ask], 20.0)
         runs = (
@@ -83,6 +95,7 @@ class WorkRules(PlanningRules):
         assert sorted(job.job for job in leased) == sorted(expected)
         for job in leased:
             model_work.lease(self.model, job.job, job.lease)
+            self.worker_of[job.lease] = worker
             assert job.also == self.model.rules.runs[job.objective]
         return leased
 
@@ -212,6 +225,37 @@ class WorkRules(PlanningRules):
     def release(self, leases: list[str]) -> None:
         expected = [lease for lease in leases if model_work.release(self.model, lease)]
         assert sorted(release(self.database, leases)) == sorted(expected)
+
+    @rule(worker=st.sampled_from("abc"))
+    def say_goodbye(self, worker: str) -> None:
+        """A process ends, or is known to have ended: all its leases are released."""
+        leases = [lease for lease in self.worker_of if self.worker_of[lease] == worker]
+        expected = [lease for lease in leases if model_work.release(self.model, lease)]
+        released = goodbye(self.database, worker, f"process-of-{worker}")
+        assert sorted(released) == sorted(expected)
+
+    @rule(index=INDEX, fail=st.booleans())
+    def cancel_job_by_hand(self, index: int, fail: bool) -> None:
+        self.ensure_leases()
+        numbers = sorted(self.model.jobs)
+        if not numbers:
+            return
+        leased = self.model.leased_jobs
+        number = (
+            leased[index % len(leased)]
+            if leased and index % 4
+            else numbers[index % len(numbers)]
+        )
+        self.cancel(number, fail)
+
+    def cancel(self, number: int, fail: bool) -> None:
+        is_possible = model_work.cancel(self.model, number, fail=fail)
+        if is_possible:
+            state = cancel_job(self.database, number, fail=fail)
+            assert state == self.model.jobs[number].state
+        else:
+            with pytest.raises(JobNotCancellable):
+                cancel_job(self.database, number, fail=fail)
 
     def newest_leases(self, indices: list[int]) -> list[str]:
         leases = list(self.model.attempts)

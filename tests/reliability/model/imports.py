@@ -5,7 +5,12 @@ samples.
 from tests.reliability.model.records import Evaluation, Job, Point, Result, Sample
 from tests.reliability.model.steps import schedule_due_steps, schedule_initial
 from tests.reliability.model.study import StudyModel
-from tests.reliability.model.transitions import end_other_attempt, set_failed
+from tests.reliability.model.transitions import (
+    change_other_jobs,
+    end_other_attempt,
+    leave_infeasible,
+    set_failed,
+)
 
 
 def samples_at(model: StudyModel, x: Point) -> list[int]:
@@ -90,6 +95,8 @@ def _settle_job(model: StudyModel, job: Job, evaluation: Evaluation) -> None:
     value = evaluation[job.objective]
     if value is not None:
         _set_done(model, job, value, evaluation)
+    elif job.state == "infeasible":
+        pass
     elif job.state != "failed":
         end_other_attempt(model, job)
         set_failed(model, job, "infeasible")
@@ -104,6 +111,7 @@ def _set_done(
     evaluation: Evaluation,
 ) -> None:
     end_other_attempt(model, job)
+    leave_infeasible(model, job)
     job.move_to("done")
     model.log_value(job.sample, job.objective, value)
     for name in model.rules.runs[job.objective]:
@@ -111,7 +119,8 @@ def _set_done(
         model.log_result(
             job.sample, name, co_value, "infeasible" if name in evaluation else "error"
         )
-        job.co_outcomes[name] = "done" if co_value is not None else "failed"
+        lacks = "infeasible" if name in evaluation else "failed"
+        job.co_outcomes[name] = "done" if co_value is not None else lacks
 
 
 def _correct_failure(model: StudyModel, job: Job) -> None:
@@ -172,6 +181,7 @@ def finish_import(model: StudyModel, *, made_jobs: bool) -> None:
     if made_jobs:
         model.cancel_running = False
     model.log_events("imported")
+    change_other_jobs(model)
     if any(step.kind == "initial" for step in model.due_steps):
         schedule_initial(model)
     else:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tests.reliability.model.records import StudyRules
 from tests.reliability.model.steps import drop_due, schedule_due_steps, schedule_initial
 from tests.reliability.model.study import StudyModel
-from tests.reliability.model.transitions import supersede_ready
+from tests.reliability.model.transitions import leave_infeasible, supersede_ready
 
 
 def create(rules: StudyRules, budget: int) -> StudyModel:
@@ -53,15 +53,20 @@ def extend(model: StudyModel, budget: int) -> bool:
     return True
 
 
-def retry(model: StudyModel, runs: Sequence[str]) -> int:
+def retry(model: StudyModel, runs: Sequence[str], *, infeasible: bool = False) -> int:
     """Return the number of jobs that are ready again."""
+    state = "infeasible" if infeasible else "failed"
+    jobs = [job for job in model.jobs_in(state) if job.objective in runs]
+    full = {job.sample for job in jobs if not job.cheap_only}
+    if infeasible:
+        jobs += [job for job in model.jobs_in("superseded") if job.sample in full]
     retried = 0
-    for job in model.jobs_in("failed"):
-        if job.objective in runs:
-            job.move_to("ready")
-            job.errors = 0
-            job.losses = 0
-            retried += 1
+    for job in jobs:
+        leave_infeasible(model, job)
+        job.move_to("ready")
+        job.errors = 0
+        job.losses = 0
+        retried += 1
     if retried:
         model.cancel_running = False
         model.log_events("retried")

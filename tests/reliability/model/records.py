@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-OPEN = ("ready", "leased")
+OPEN = ("waiting", "ready", "leased")
 # Outcomes of attempts whose worker told a result
 REPORTED = (
     "done",
@@ -51,6 +51,7 @@ class Sample:
     x: Point
     imported: bool = False
     given_up: bool = False
+    infeasible: bool = False
 
     @property
     def is_planned(self) -> bool:
@@ -126,6 +127,8 @@ class StudyRules:
     batch_size: int
     max_attempts: int
     max_losses: int
+    overlap: int = 0
+    cheap_first: bool | None = None
 
     @property
     def objectives(self) -> list[str]:

@@ -30,8 +30,13 @@ def schedule_due_steps(model: StudyModel) -> None:
     waits_for_step = any(step.kind != "stream" for step in model.due_steps)
     if model.phase == "finished" or waits_for_step:
         return
-    if len(model.settled_full) == len(model.planned_full):
-        _schedule_search_or_closing(model)
+    unsettled = len(model.planned_full) - len(model.settled_full)
+    overlap = model.rules.overlap if model.phase == "search" else 0
+    has_budget = len(model.planned_full) < model.budget
+    if unsettled <= overlap and has_budget:
+        _schedule_search(model)
+    elif unsettled == 0:
+        _make_due(model, StepId("closing", NO_OBJECTIVE, model.budget), 0)
     elif model.phase == "initial":
         for run in model.rules.runs:
             _schedule_stream(model, run)
@@ -42,11 +47,8 @@ def _make_due(model: StudyModel, step: StepId, size: int) -> None:
     model.log_events("step_due")
 
 
-def _schedule_search_or_closing(model: StudyModel) -> None:
+def _schedule_search(model: StudyModel) -> None:
     size = min(model.rules.batch_size, model.budget - len(model.planned_full))
-    if size <= 0:
-        _make_due(model, StepId("closing", NO_OBJECTIVE, model.budget), 0)
-        return
     if model.phase == "initial":
         model.phase = "search"
         model.log_events("phase")
@@ -93,6 +95,15 @@ def commit(model: StudyModel, step: StepId) -> int:
     return size
 
 
+def cheap_runs_come_first(model: StudyModel) -> bool:
+    """As declared, else once a cheap run has ruled a sample out."""
+    if model.rules.cheap_first is not None:
+        return model.rules.cheap_first
+    return any(
+        model.rules.ratios[job.objective] > 1 for job in model.jobs_in("infeasible")
+    )
+
+
 def add_proposal(
     model: StudyModel,
     step: StepId,
@@ -100,6 +111,11 @@ def add_proposal(
     jobs: Mapping[int, Job],
 ) -> None:
     """Add what the step proposed; the points are the optimiser's."""
+    waits = cheap_runs_come_first(model)
+    for job in jobs.values():
+        is_slow = model.rules.ratios[job.objective] == 1
+        expected = "waiting" if waits and is_slow and not job.cheap_only else "ready"
+        assert job.state == expected
     model.samples |= samples
     model.jobs |= jobs
     if step.kind != "stream":

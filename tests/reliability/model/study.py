@@ -18,7 +18,7 @@ from tests.reliability.model.records import (
     StudyRules,
 )
 
-ENDS = ("done", "failed", "superseded")
+STATES = ("waiting", "done", "infeasible", "failed", "superseded")
 
 
 @dataclass
@@ -38,6 +38,8 @@ class StudyModel:
     due_steps: dict[StepId, int] = field(default_factory=dict)
     done_steps: list[StepId] = field(default_factory=list)
     imported_complete: int = 0
+    withdrawn: int = 0
+    ruled_out: list[int] = field(default_factory=list)  # samples not yet withdrawn
     # By objective; a revived lease has expired, too
     expired: Counter[str] = field(default_factory=Counter)
 
@@ -84,16 +86,17 @@ class StudyModel:
         return results
 
     def counters(self) -> dict[str, tuple[int, ...]]:
-        """By objective: created, done, failed, superseded, open_full."""
+        """By objective: created, jobs in each of STATES, open_full."""
         counters = {}
         for run, co_objectives in self.rules.runs.items():
             jobs = self.jobs_for(run)
             open_full = sum(job.is_open and not job.cheap_only for job in jobs)
             states = [job.state for job in jobs]
-            counters[run] = (len(jobs), *_count_ends(states), open_full)
+            counters[run] = (len(jobs), *_count_states(states), open_full)
             for name in co_objectives:
                 states = [job.state_of(name) for job in jobs]
-                counters[name] = (len(jobs), *_count_ends(states), 0)
+                # Only a run with jobs of its own waits.
+                counters[name] = (len(jobs), 0, *_count_states(states)[1:], 0)
         return counters
 
     def anomalies(self) -> dict[str, tuple[int, int, int]]:
@@ -126,7 +129,12 @@ class StudyModel:
         objective: str,
         kind: str,
     ) -> None:
-        self.log.append(LogEntry("failed", sample, objective, failure=kind))
+        is_infeasible = kind == "infeasible"
+        if is_infeasible:
+            self.samples[sample].infeasible = True
+            self.ruled_out.append(sample)
+        event = "infeasible" if is_infeasible else "failed"
+        self.log.append(LogEntry(event, sample, objective, failure=kind))
 
     def log_result(
         self,
@@ -142,5 +150,5 @@ class StudyModel:
             self.log_failure(sample, objective, failure)
 
 
-def _count_ends(states: list[str]) -> list[int]:
-    return [states.count(state) for state in ENDS]
+def _count_states(states: list[str]) -> list[int]:
+    return [states.count(state) for state in STATES]

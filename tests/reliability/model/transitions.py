@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from tests.reliability.model.records import Job
+from tests.reliability.model.records import Job, Sample
 from tests.reliability.model.study import StudyModel
+
+NOT_HELD = ("waiting", "ready")
 
 
 def set_done(
@@ -14,6 +16,7 @@ def set_done(
 ) -> None:
     """A co-objective without a value has failed."""
     end_other_attempt(model, job)
+    leave_infeasible(model, job)
     job.move_to("done")
     model.log_value(job.sample, job.objective, value)
     for name in model.rules.runs[job.objective]:
@@ -21,8 +24,14 @@ def set_done(
         job.co_outcomes[name] = "done" if name in also else "failed"
 
 
+def leave_infeasible(model: StudyModel, job: Job) -> None:
+    """A value or another try takes an infeasible result back."""
+    if job.state == "infeasible":
+        model.samples[job.sample].infeasible = False
+
+
 def set_failed(model: StudyModel, job: Job, kind: str) -> None:
-    job.move_to("failed")
+    job.move_to("infeasible" if kind == "infeasible" else "failed")
     for name in model.rules.outputs_of(job.objective):
         model.log_failure(job.sample, name, kind)
 
@@ -35,10 +44,11 @@ def end_other_attempt(model: StudyModel, job: Job) -> None:
 
 
 def return_to_queue(model: StudyModel, job: Job, *, back_off: bool = False) -> None:
-    """A job whose step was overtaken, or whose study was stopped, is superseded
-    instead.
+    """A job whose step was overtaken, whose study was stopped or whose sample was ruled
+    out is superseded instead.
     """
-    if model.stopped or (job.cheap_only and job.step < model.step):
+    is_overtaken = job.cheap_only and job.step < model.step
+    if model.stopped or is_overtaken or model.samples[job.sample].infeasible:
         supersede(model, [job])
         return
     job.move_to("ready")
@@ -66,10 +76,35 @@ def supersede(model: StudyModel, jobs: Iterable[Job]) -> None:
     for job in jobs:
         job.move_to("superseded")
         sample = model.samples[job.sample]
-        if not job.cheap_only and not sample.imported:
-            sample.given_up = True
+        if not job.cheap_only and sample.is_planned:
+            _give_up(model, sample)
+
+
+def _give_up(model: StudyModel, sample: Sample) -> None:
+    """As many infeasible samples as the budget has places give their place back."""
+    if sample.infeasible:
+        if model.withdrawn >= model.budget:
+            return
+        model.withdrawn += 1
+    sample.given_up = True
 
 
 def supersede_ready(model: StudyModel, *, only_cheap: bool) -> None:
-    ready = model.jobs_in("ready")
+    ready = model.jobs_in("ready") + model.jobs_in("waiting")
     supersede(model, [job for job in ready if job.cheap_only or not only_cheap])
+
+
+def change_other_jobs(model: StudyModel) -> None:
+    """Jobs of samples that were ruled out are withdrawn; slow jobs are ready when the
+    cheap runs of their sample are settled.
+    """
+    for sample in sorted(set(model.ruled_out)):
+        jobs = [job for job in model.jobs_of(sample) if job.state in NOT_HELD]
+        supersede(model, jobs)
+        if jobs:
+            model.log_events("withdrawn")
+    model.ruled_out.clear()
+    for job in model.jobs_in("waiting"):
+        others = [other.state for other in model.jobs_of(job.sample)]
+        if not any(state in ("ready", "leased") for state in others):
+            job.move_to("ready")

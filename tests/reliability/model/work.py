@@ -6,6 +6,7 @@ from tests.reliability.model.records import Attempt, Job, TellItem
 from tests.reliability.model.steps import schedule_due_steps
 from tests.reliability.model.study import StudyModel
 from tests.reliability.model.transitions import (
+    change_other_jobs,
     count_error,
     count_loss,
     return_to_queue,
@@ -49,40 +50,16 @@ def lease(model: StudyModel, number: int, token: str) -> None:
 
 
 def tell(model: StudyModel, items: Sequence[TellItem]) -> list[Response]:
-    """Items are processed in rounds: a repeated tell for a job is deferred to the next
-    round.
-    """
-    responses: dict[int, Response] = {}
-    remaining: list[int] = []
-    for index, item in enumerate(items):
+    """One item after the other."""
+    responses: list[Response] = []
+    for item in items:
         attempt = model.attempts.get(item.lease)
         if attempt is None or attempt.job != item.job:
-            responses[index] = (404, None)
-        else:
-            remaining.append(index)
-    while remaining:
-        remaining = _tell_round(model, items, remaining, responses)
-    return [responses[index] for index in range(len(items))]
-
-
-def _tell_round(
-    model: StudyModel,
-    items: Sequence[TellItem],
-    indices: list[int],
-    responses: dict[int, Response],
-) -> list[int]:
-    """Process the first item of each job; return the indices of the others."""
-    processed: set[int] = set()
-    deferred: list[int] = []
-    for index in indices:
-        item = items[index]
-        if item.job in processed:
-            deferred.append(index)
+            responses.append((404, None))
             continue
-        processed.add(item.job)
         status = _tell_item(model, item)
-        responses[index] = (status, model.jobs[item.job].state)
-    return deferred
+        responses.append((status, model.jobs[item.job].state))
+    return responses
 
 
 def _tell_item(model: StudyModel, item: TellItem) -> int:
@@ -100,6 +77,7 @@ def _tell_item(model: StudyModel, item: TellItem) -> int:
     else:
         attempt.outcome = "failed"
         _tell_failure(model, job, item)
+    change_other_jobs(model)
     schedule_due_steps(model)
     return 200
 
@@ -132,7 +110,25 @@ def expire(model: StudyModel, numbers: Iterable[int]) -> None:
         model.attempts[job.lease or ""].outcome = "expired"
         model.expired[job.objective] += 1
         count_loss(model, job, "lost")
+        change_other_jobs(model)
         schedule_due_steps(model)
+
+
+def cancel(model: StudyModel, number: int, *, fail: bool) -> bool:
+    """Return False if it is refused."""
+    job = model.jobs[number]
+    if not job.is_open or (job.lease is None and not fail):
+        return False
+    if job.lease is not None:
+        model.attempts[job.lease].outcome = "cancelled"
+    if fail:
+        set_failed(model, job, "error")
+    else:
+        count_loss(model, job, "lost")
+    model.log_events("cancelled")
+    change_other_jobs(model)
+    schedule_due_steps(model)
+    return True
 
 
 def may_revive(model: StudyModel, token: str) -> bool:
@@ -156,7 +152,8 @@ def heartbeat(model: StudyModel, token: str) -> tuple[bool, bool]:
         job.move_to("leased", token)
         job.losses = max(job.losses - 1, 0)
     if job.lease == token:
-        return True, model.cancel_running
+        is_ruled_out = model.samples[job.sample].infeasible
+        return True, model.cancel_running or is_ruled_out
     value_is_wanted = attempt.outcome == "expired" and job.state in (
         "ready",
         "leased",
@@ -172,6 +169,8 @@ def release(model: StudyModel, token: str) -> bool:
         return False
     attempt.outcome = "released"
     return_to_queue(model, job)
+    if job.state == "superseded":
+        schedule_due_steps(model)
     return True
 
 

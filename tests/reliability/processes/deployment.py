@@ -17,7 +17,7 @@ from app.errors import DatabaseUnusable
 from app.store.database import Database
 from app.store.tables import attempts, jobs, studies
 from benchmarks.service.postgresql import PostgreSQL
-from tests.e2e.plate import SPEC, TAKES_S
+from tests.e2e.plate_study import SPEC, TAKES_S
 from tests.e2e.processes import COUNTERPOISE, eventually, free_port, is_ready
 from tests.reliability.faults.lab_states import end_claims
 from tests.reliability.processes.restartable_process import (
@@ -30,9 +30,8 @@ LEASE_S = 5.0
 SLOTS = 3
 SIMULATIONS = "tests.reliability.processes.simulations"
 REPORTED = ("done", "late", "duplicate")  # outcomes of attempts with a value
-SERVER_THEN_WORKER = (
-    "server, then worker"  # the worker is killed with results that it could not tell
-)
+# The worker is killed with results that it could not tell
+SERVER_THEN_WORKER = "server, then worker"
 
 
 class Run(NamedTuple):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from counterpoise.wire.work import Job
-from tests.e2e.plate import TAKES_S, evaluate
+from tests.e2e.plate_study import TAKES_S, evaluate
 
 NOISE = 1e-6  # makes the values of two runs of one job differ
 CLOSED = "closed"

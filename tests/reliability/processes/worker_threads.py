@@ -13,7 +13,7 @@ from counterpoise.wire.work import Job
 from counterpoise.worker.config import WorkerConfig
 from counterpoise.worker.evaluators.evaluator import EvaluationResult
 from counterpoise.worker.loop import WorkerLoop
-from counterpoise.worker.spool import Spool
+from counterpoise.worker.results.spool import Spool
 from counterpoise.worker.worker_log import WorkerLog
 
 OBJECTIVES = ("mass", "crash")

@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.service.files.cells import text_cell, without_prefix
 from app.service.files.columns import columns_of
 from app.service.files.csv_reader import read_csv
 from app.service.files.json_reader import read_json
@@ -117,6 +118,20 @@ def test_no_text_breaks_the_readers(text: str, separator: str) -> None:
                 span, ribs = evaluation.x
                 assert 1.0 <= span <= 2.0
                 assert 3 <= ribs <= 40
-            for fault in reading.faults:
+            for fault in reading.faults.listed:
                 assert fault.pointer.startswith(("line ", "#"))
                 assert fault.detail
+
+
+@given(st.text())
+def test_the_prefix_of_a_text_cell_is_taken_off_again(text: str) -> None:
+    cell = text_cell(text)
+    assert without_prefix(cell) == text
+    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+
+
+def test_a_number_that_a_spreadsheet_wrote_as_text_is_read() -> None:
+    spec = {**SPEC, "variables": [{"name": "a", "low": -5, "high": 5}]}
+    reading = read_csv(parse_specification(spec), b"a,mass\n'-3,'+1.5\n")
+    (row,) = reading.evaluations
+    assert (row.x, row.known) == ((-3.0,), {"mass": 1.5})

@@ -12,7 +12,7 @@ from app.service.planning.replay import Replayed, replay
 from app.service.studies.lifecycle import extend, resume, retry, stop
 from app.store.database import Database
 from app.store.tables import jobs, samples, steps
-from tests.service.files.test_import_evaluations import bring, complete, row
+from tests.service.files.imports.import_rows import complete_row, import_rows, row
 from tests.service.lab import Lab
 
 SMALL: dict[str, Any] = {
@@ -32,7 +32,7 @@ def lab(database: Database) -> Lab:
 
 
 def stream(lab: Lab) -> None:
-    """Two generations of the cheap objective's stream, while nobody evaluates the other
+    """Two generations of the cheap objective's stream, while no worker evaluates the other
     one.
     """
     for _ in range(2):
@@ -80,7 +80,7 @@ def test_what_came_later_changes_no_replay(lab: Lab) -> None:
     assert lab.fail(failing, "infeasible").status == 200
     lab.run_until(2)
     assert lab.tell(slow).status == 200
-    assert retry(lab.database, lab.name, None) == 1
+    assert retry(lab.database, lab.name, ["crash"], infeasible=True) == 1
     held = lab.ask(most=2)
     stop(lab.database, lab.name, cancel_running=False)
     for job in held:
@@ -111,16 +111,16 @@ def test_imports_before_during_and_after_change_no_replay(database: Database) ->
     and nothing after.
     """
     lab = Lab(database, paused=True, **SMALL)
-    bring(lab, [complete(0.3, 0.6), row(0.9, 0.1, mass=1.0)])
+    import_rows(lab, [complete_row(0.3, 0.6), row(0.9, 0.1, mass=1.0)])
     resume(database, lab.name)
     lab.plan()
     tell_cheap(lab)  # which makes a generation due, though none is planned yet
-    bring(lab, [complete(0.2, 0.7)])
+    import_rows(lab, [complete_row(0.2, 0.7)])
     assert lab.plan() == 1
     lab.run_until(1)
-    bring(lab, [complete(0.1, 0.8), row(0.25, 0.5, crash=2.0)], evaluate=True)
+    import_rows(lab, [complete_row(0.1, 0.8), row(0.25, 0.5, crash=2.0)], evaluate=True)
     lab.run()
-    bring(lab, [complete(0.5, 0.5)])
+    import_rows(lab, [complete_row(0.5, 0.5)])
     found = replayed(lab)
     assert kinds(found) == {"initial", "stream", "search", "closing"}
     assert [

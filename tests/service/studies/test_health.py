@@ -5,10 +5,12 @@ from sqlalchemy import Connection, update
 
 from app.planner.planner import plan_one
 from app.service.studies.lifecycle import pause, retry, stop
+from app.service.work.automatic_timeouts import follow_durations
 from app.store.database import Database
 from app.store.sql.clock import database_now
 from app.store.studies.steps import LONGEST_CLAIM_S, claim_step, fail_step
-from app.store.tables import samples, steps, workers
+from app.store.tables import attempts, samples, steps, workers
+from app.store.tables import objectives as objectives_table
 from tests.service.lab import Lab
 
 
@@ -43,7 +45,7 @@ def test_a_planner_that_died_in_the_middle_of_a_step_is_missed(
         database.write(lambda connection: claim_step(connection, for_s=30.0))
         is not None
     )
-    assert lab.health() == []  # somebody is at it
+    assert lab.health() == []  # a worker serves it
     dead = update(steps).values(claim_expires_at=database_now() + for_s)
     database.write(lambda connection: connection.execute(dead))
     assert lab.health() == [LATE]
@@ -78,7 +80,7 @@ def test_a_finished_study_is_not_said_to_be_paused_unless_something_waits(
     assert lab.health()[0] == "paused"
     stop(database, "wing", cancel_running=False)
     assert "paused" not in lab.health()
-    retry(database, "wing", None)
+    retry(database, "wing", None, infeasible=True)
     assert lab.health()[0] == "paused"
 
 
@@ -100,3 +102,51 @@ def test_one_job_has_waited_and_two_have(database: Database) -> None:
         line.startswith("objective crash: 2 jobs have waited 3 min and no")
         for line in health
     )
+
+
+def test_a_run_that_hangs_is_named(database: Database) -> None:
+    """Ten runs of a second; one has run for two minutes."""
+    lab = Lab(database, initial_samples=12, budget=20)
+    lab.plan()
+    for job in lab.ask("crash", most=10):
+        lab.tell(job, duration_s=1.0)
+    (held,) = lab.ask("crash", worker="slow")
+    assert "run_hangs" not in lab.health()
+    since = attempts.c.leased_at - 120.0
+    lab.database.write(
+        lambda connection: connection.execute(
+            attempts.update()
+            .where(attempts.c.lease == held.lease)
+            .values(leased_at=since)
+        )
+    )
+    (item,) = [item for item in lab.view().health if item.code == "run_hangs"]
+    assert (item.job, item.worker) == (held.job, "slow")
+    assert f"counterpoise job cancel {held.job}" in item.detail
+
+
+def test_slots_that_idle_at_the_barrier_are_reported(database: Database) -> None:
+    lab = Lab(database, overlap=0)
+    lab.plan()
+    lab.run_until(1)
+    lab.ask("mass", most=50)
+    held = lab.ask("crash", most=8, worker="slow")
+    assert "slots_idle" in lab.health()
+    assert len(held) == 3
+    automatic = Lab(database, name="car")
+    assert "slots_idle" not in automatic.health()
+
+
+def test_an_automatic_time_limit_follows_the_durations(database: Database) -> None:
+    objectives = [
+        {"name": "mass", "evaluation_time_s": 1.0},
+        {"name": "crash", "evaluation_time_s": 100.0, "timeout_s": "auto"},
+    ]
+    lab = Lab(database, initial_samples=12, budget=20, objectives=objectives)
+    lab.plan()
+    assert follow_durations(database) == 0
+    for job in lab.ask("crash", most=10):
+        lab.tell(job, duration_s=100.0)
+    assert follow_durations(database) == 1
+    assert follow_durations(database) == 0
+    assert lab.rows(objectives_table)[1]["timeout_s"] == 1000.0

@@ -421,9 +421,8 @@ def test_a_tell_and_a_heartbeat_over_two_studies_do_not_wait_for_each_other(
     second, first = one.ask("crash")[0], two.ask("crash")[0]
     assert first.job < second.job
     with ThreadPoolExecutor(2) as threads:
-        with (
-            database.read() as connection
-        ):  # whoever has one of them must wait for the other
+        # Each of the two locks must be waited for
+        with database.read() as connection:
             connection.execute(
                 select(jobs).where(jobs.c.id == first.job).with_for_update()
             )

@@ -112,7 +112,7 @@ def test_a_failed_job_takes_the_value_of_an_older_lease(lab: Lab) -> None:
     lab.ripen()
     (new,) = lab.ask("crash")
     lab.fail(new, "infeasible")
-    assert lab.job(new.job)["state"] == "failed"
+    assert lab.job(new.job)["state"] == "infeasible"
     assert lab.tell(old, 5.0).state == "done"
     assert lab.values() == [(None, "infeasible"), (5.0, None)]
     lab.check_counters()
@@ -215,8 +215,8 @@ def test_values_of_the_same_run_come_with_it(database: Database) -> None:
     wrong = lab.tell(lab.ask("drag")[0], 1.0, also={"lft": 1.0})
     assert wrong.status == 422
     assert "did you mean 'lift'?" in wrong.detail
-    counted = {o.name: (o.done, o.failed) for o in lab.view().objectives}
-    assert counted == {"drag": (2, 1), "lift": (1, 2), "mass": (0, 0)}
+    counted = {o.name: (o.done, o.infeasible, o.failed) for o in lab.view().objectives}
+    assert counted == {"drag": (2, 1, 0), "lift": (1, 1, 1), "mass": (0, 0, 0)}
     lab.check_counters()
 
 

@@ -4,6 +4,7 @@ drained one gets no more jobs.
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, product
 from typing import Any
 
 import pytest
@@ -15,12 +16,12 @@ from app.service.work.empty_ask import explain_empty_ask
 from app.service.work.heartbeat import heartbeat
 from app.service.work.release import release
 from app.service.work.tell import tell
-from app.service.work.workers import drain, list_workers
+from app.service.work.workers import drain, forget_idle, list_workers
 from app.store.database import Database
 from app.store.tables import attempts, samples, workers
 from counterpoise.wire.views import WorkerView
 from counterpoise.wire.work import Ask, Failure, Tell
-from tests.service.files.test_import_evaluations import bring
+from tests.service.files.imports.import_rows import import_rows
 from tests.service.lab import Lab
 
 
@@ -101,7 +102,7 @@ def test_a_value_that_was_overtaken_counts_for_who_told_it_and_against_nobody(
 def test_an_import_that_overtakes_a_lease_is_counted_too(lab: Lab) -> None:
     (job,) = lab.ask("crash", worker="w")
     values = {"mass": 1.0, "crash": 2.0}
-    bring(lab, [{"x": job.x, "values": values}])
+    import_rows(lab, [{"x": job.x, "values": values}])
     found = seen(lab)["w"]
     assert (found.jobs, found.done, found.failures.lost) == ([], 0, 0)
     lab.check_workers()
@@ -110,12 +111,9 @@ def test_an_import_that_overtakes_a_lease_is_counted_too(lab: Lab) -> None:
 def test_a_list_over_several_workers_and_studies(lab: Lab, database: Database) -> None:
     other = Lab(database, name="car", initial_samples=8)
     other.plan()
-    held = [
-        job
-        for each in (lab, other)
-        for name in ("z", "a")
-        for job in each.ask("crash", most=2, worker=name)
-    ]
+    held = []
+    for each, name in product((lab, other), ("z", "a")):
+        held += each.ask("crash", most=2, worker=name)
     answers = tell(database, [lab.said(job) for job in held])
     assert [answer.status for answer in answers] == [200] * 8
     assert {name: one.done for name, one in seen(lab).items()} == {"z": 4, "a": 4}
@@ -222,7 +220,7 @@ def test_asks_tells_heartbeats_and_releases_of_the_same_workers_never_lock_each_
                 Ask(worker=name, studies=["*"], objectives=["*"], max_jobs=2)
                 for name in order
             ]
-            jobs = [job for share in serve_asks(database, asks, 20.0) for job in share]
+            jobs = list(chain.from_iterable(serve_asks(database, asks, 20.0)))
             heartbeat(database, [job.lease for job in jobs[::-1]] or ["0" * 32])
             half = len(jobs) // 2
             failure = Failure(kind="infrastructure")
@@ -240,3 +238,16 @@ def test_asks_tells_heartbeats_and_releases_of_the_same_workers_never_lock_each_
         for done in [pool.submit(work, turn) for turn in range(4)]:
             done.result(100)
     labs[0].check_workers()
+
+
+def test_workers_that_only_asked_are_forgotten(lab: Lab) -> None:
+    lab.ask("crash", worker="with a job")
+    for name in ("idle", "drained", "recent"):
+        lab.ask("nothing", worker=name)
+    drain(lab.database, "drained", drained=True)
+    change(
+        lab, update(workers).where(workers.c.name != "recent").values(last_seen_at=1.0)
+    )
+    assert forget_idle(lab.database, kept_days=1.0) == 1
+    assert set(seen(lab)) == {"with a job", "drained", "recent"}
+    assert seen(lab)["with a job"].jobs

@@ -2,6 +2,7 @@
 all.
 """
 
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -86,16 +87,14 @@ def test_a_change_set_is_written_in_sequence_and_counted(database: Database) -> 
     assert values == [(1, sample, 2.5, None), (2, sample, None, "infeasible")]
     assert [(row["seq"], row["kind"]) for row in rows(database, events)] == [
         (1, "done"),
-        (2, "failed"),
+        (2, "infeasible"),
     ]
     ended = [
         (row["state"], row["lease"], row["expires_at"]) for row in rows(database, jobs)
     ]
     assert ended == [("done", None, None), ("failed", None, None)]
     counters = ("created", "done", "failed", "superseded", "open_full")
-    counted = [
-        tuple(row[name] for name in counters) for row in rows(database, objectives)
-    ]
+    counted = [itemgetter(*counters)(row) for row in rows(database, objectives)]
     assert counted == [(1, 1, 0, 0, 0), (1, 0, 1, 0, 0)]
     row = rows(database, studies)[0]
     assert (row["sequence"], row["planned_full"], row["settled_full"]) == (2, 1, 1)

@@ -7,10 +7,10 @@ from sqlalchemy import Connection, text, update
 from app.store.database import Database
 from app.store.tables import jobs
 from app.store.work.row_locks import (
-    lock_failed_jobs,
     lock_jobs,
+    lock_jobs_not_held,
     lock_jobs_of,
-    lock_ready_jobs,
+    lock_settled_jobs,
     lock_studies_of,
     lock_study,
 )
@@ -51,7 +51,7 @@ def test_studies_and_jobs_of_leases_are_locked_by_id_and_unknown_leases_left_out
     first, second = SmallStudy(database, "wing"), SmallStudy(database, "car")
     for study in (first, second):
         study.add_full(2)
-    leases = [lease.lease for study in (second, first) for lease in study.take(2)]
+    leases = [lease.lease for lease in [*second.take(2), *first.take(2)]]
 
     def work(connection: Connection) -> tuple[list[int], list[int]]:
         studies = lock_studies_of(connection, [*leases, "0" * 32])
@@ -85,10 +85,10 @@ def test_ready_jobs_include_those_that_back_off_and_only_this_study_s(
         lambda connection: connection.execute(backing_off.where(jobs.c.id % 2 == 0))
     )
     ready = database.write(
-        lambda connection: lock_ready_jobs(connection, study.id, only_cheap=False)
+        lambda connection: lock_jobs_not_held(connection, study.id, only_cheap=False)
     )
     cheap = database.write(
-        lambda connection: lock_ready_jobs(connection, study.id, only_cheap=True)
+        lambda connection: lock_jobs_not_held(connection, study.id, only_cheap=True)
     )
     assert len(ready) == 2 * 2 + 3 - 1
     assert len(cheap) == 3
@@ -104,7 +104,9 @@ def test_failed_jobs_of_some_objectives(database: Database) -> None:
     )
     mass = study.queues["mass"]
     found = database.write(
-        lambda connection: lock_failed_jobs(connection, study.id, [mass])
+        lambda connection: lock_settled_jobs(
+            connection, study.id, [mass], JobState.FAILED
+        )
     )
     assert [job.objective for job in found] == [mass, mass]
 

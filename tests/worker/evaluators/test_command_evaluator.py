@@ -23,6 +23,7 @@ from counterpoise.worker.evaluators.command_evaluator import (
     resolve,
 )
 from counterpoise.worker.evaluators.evaluator import Evaluation, EvaluationResult
+from counterpoise.worker.evaluators.job_folder import JobFolder
 from tests.e2e.processes import eventually
 from tests.worker.example_job import JOB, X
 
@@ -118,6 +119,29 @@ def test_exit_codes_mean_kinds_of_failure(tmp_path: Path, code: int, kind: str) 
     assert failure(sh(tmp_path, f"echo why >&2; exit {code}"))[0] == kind
 
 
+def test_the_log_line_of_a_failed_command_has_exit_code_and_last_error_line(
+    tmp_path: Path,
+) -> None:
+    result = sh(tmp_path, "echo fine; echo a >&2; echo no licence >&2; exit 3")
+    assert result.summary == "the command ended with exit code 3: no licence"
+
+
+def test_a_module_of_the_workers_folder_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_module.py").write_text("print(8)")
+    assert sh(tmp_path, f"{sys.executable} -m own_module").value == 8.0
+
+
+def test_a_variable_that_there_is_not_is_refused_at_the_start(tmp_path: Path) -> None:
+    evaluator = CommandEvaluator(
+        ["echo", "{x.spn}"], tmp_path, variables=["span", "skin"]
+    )
+    with pytest.raises(CommandUnusable, match="did you mean 'span'"):
+        evaluator.check()
+
+
 def test_only_the_end_of_a_long_log_is_told(tmp_path: Path) -> None:
     _, message = failure(sh(tmp_path, "seq 1 100000; exit 1"))
     assert message.endswith("\n100000")
@@ -142,6 +166,7 @@ def test_the_environment_is_the_workers_without_its_secrets(
         "COUNTERPOISE_OBJECTIVE": "drag",
         "COUNTERPOISE_ATTEMPT": "2",
         "COUNTERPOISE_SEED": "99",
+        "COUNTERPOISE_ALSO": "lift",
     }
 
 
@@ -444,3 +469,9 @@ def test_without_dask_the_message_has_the_command_that_installs_it(
     result = CliRunner().invoke(app, ["worker", *options, "--", "sh"])
     assert result.exit_code == 1
     assert "pip install 'counterpoise[dask]'" in result.stderr
+
+
+def test_names_of_a_server_lead_to_no_other_folder(tmp_path: Path) -> None:
+    job = JOB.model_copy(update={"study": "../../up", "objective": "/etc/x"})
+    folder = JobFolder.make(tmp_path / "work", job)
+    assert folder.path.parent == tmp_path / "work"

@@ -229,8 +229,8 @@ def test_a_killed_worker_leaves_no_process_behind(
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
-        ("no.such.module:f", "No module named 'no'"),
-        ("tests.worker.simulations:fast", "has no attribute 'fast'"),
+        ("no.such.module:f", "there is no module 'no'"),
+        ("tests.worker.simulations:fast", "has no function 'fast'"),
         ("tests.worker.simulations:ctypes", "is a module, not a function"),
     ],
 )
@@ -309,3 +309,22 @@ def test_an_unusable_value_is_an_error(returned: Any, message: str) -> None:
     assert result.failure.kind is FailureKind.ERROR
     assert result.failure.message.startswith(message)
     assert result.failure.message.endswith("log")
+
+
+def test_a_function_does_not_get_the_settings_of_the_worker(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its code need not be trusted with a token."""
+    monkeypatch.setenv("COUNTERPOISE_TOKEN", "secret")
+    script = tmp_path / "looks.py"
+    script.write_text(
+        "import os\n"
+        "def secrets(x):\n"
+        "    return sum(n.startswith('COUNTERPOISE_') for n in os.environ)\n"
+    )
+    functions = {"drag": FunctionReference("looks", "secrets")}
+    evaluator = FunctionEvaluator(functions, folder=tmp_path)
+    try:
+        assert run(evaluator, "drag").value == 0.0
+    finally:
+        evaluator.close()

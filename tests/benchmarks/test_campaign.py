@@ -1,0 +1,185 @@
+"""Campaigns: which runs, tests of significance, tables, plots; the smallest version of
+each, end to end.
+"""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks.campaign import tables
+from benchmarks.campaign.campaigns import CAMPAIGNS, Choice, specs_of
+from benchmarks.campaign.execute import open_executor
+from benchmarks.campaign.plots import draw, quartiles
+from benchmarks.campaign.rows import agreement, rows_of
+from benchmarks.campaign.run_spec import run
+from benchmarks.campaign.significance import holm, rank_sum, verdicts
+from benchmarks.cli import bench
+from benchmarks.paper import results
+from benchmarks.paper.results import Outcome, Spec
+
+SMALLEST = {
+    "tab1": ["--problem", "dtlz2", "--m", "3", "--strategy", "k-rvea"],
+    "tab2": ["--problem", "dtlz2", "--m", "3", "--strategy", "hk-rvea"],
+    "ablation": ["--problem", "dtlz5", "--m", "3", "--strategy", "sbp-nogpc"],
+    "bi-objective": ["--problem", "dtlz1a", "--strategy", "tc-saea"],
+    "ratios": ["--problem", "dtlz2", "--strategy", "random"],
+    "peers": ["--problem", "dtlz2", "--m", "2", "--strategy", "pymoo-nsga3"],
+}
+BUDGETS = {"bi-objective": 103}
+
+
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_smallest_campaign_end_to_end(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this process: a pool would take seconds to start."""
+    monkeypatch.setattr("benchmarks.commands.campaign.open_executor", Here)
+    budget = str(BUDGETS.get(name, 112))
+    out, file = tmp_path / "out", tmp_path / "runs.jsonl"
+    arguments = ["campaign", name, *SMALLEST[name], "--seeds", "0", "--budget", budget]
+    arguments += ["--results", str(file), "--out", str(out), "--json"]
+    first = CliRunner().invoke(bench, arguments)
+    assert first.exit_code == 0, first.output
+    rows = [json.loads(line) for line in first.stdout.splitlines()]
+    assert len(rows) == (6 if name == "ratios" else 1)
+    assert (out / "table.txt").read_text().count(rows[0]["problem"]) >= 1
+    assert len((out / "table.csv").read_text().splitlines()) == 1 + len(rows)
+    assert rows[0]["problem"] in (out / "table.md").read_text()
+    assert len(list(out.glob("*.svg"))) == len(rows)
+    # Nothing is run again
+    size = file.stat().st_size
+    again = CliRunner().invoke(bench, [*arguments, "--jobs", "1"])
+    assert again.stdout == first.stdout
+    assert file.stat().st_size == size
+
+
+class Here:
+    """An executor that runs what is submitted at once."""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def __enter__(self) -> "Here":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def submit(
+        self, function: Callable[..., Outcome], *arguments: object
+    ) -> Future[Outcome]:
+        future: Future[Outcome] = Future()
+        future.set_result(function(*arguments))
+        return future
+
+
+def test_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
+    with open_executor("processes", 1) as pool:
+        outcome = pool.submit(
+            run, Spec("dtlz2", 3, 5, "random", 0, budget=112)
+        ).result()
+    assert outcome.trace[0][0] == 109
+    count, last = outcome.trace[-1]
+    assert count == 112
+    assert last == pytest.approx(outcome.igd_plus, abs=1e-6)
+
+
+def test_an_unknown_executor_is_refused() -> None:
+    with (
+        pytest.raises(ValueError, match="no executor 'threads'"),
+        open_executor("threads", 1),
+    ):
+        pass
+
+
+def test_unknown_names_are_refused() -> None:
+    for arguments, message in (
+        (["tab9"], "no 'tab9'"),
+        (["tab1", "--problem", "zdt1"], "no 'zdt1'"),
+        (["tab1", "--strategy", "sbp"], "no 'sbp'"),
+    ):
+        result = CliRunner().invoke(bench, ["campaign", *arguments, "--jobs", "0"])
+        assert result.exit_code == 2
+        assert message in result.output
+
+
+def test_sizes_of_the_campaigns() -> None:
+    def count(name: str) -> int:
+        return len(specs_of(CAMPAIGNS[name], Choice(seeds=(0,))))
+
+    assert count("tab1") == count("tab2") == 48 * 4
+    assert count("ablation") == 48 * 5
+    assert count("bi-objective") == 16 * 4
+    assert count("ratios") == 6 * 6 * 3
+    # 4 problems x 2 sizes and ZDT2 at m = 2, 7 columns
+    assert count("peers") == 9 * 7
+
+
+def test_holm_stops_at_the_first_hypothesis_that_is_kept() -> None:
+    """Levels 0.05 / 3, 0.05 / 2, 0.05 / 1."""
+    assert holm({"a": 0.024, "b": 0.04, "c": 0.001}) == {"a", "b", "c"}
+    assert holm({"a": 0.026, "b": 0.04, "c": 0.001}) == {"c"}
+    assert holm({"a": 0.03, "b": 0.04, "c": 0.02}) == set()
+
+
+def test_rank_sum_by_hand() -> None:
+    """All of one sample before all of the other: 2 of C(10, 5) = 252 orders."""
+    low, high = [1.0, 2.0, 3.0, 4.0, 5.0], [6.0, 7.0, 8.0, 9.0, 10.0]
+    assert rank_sum(low, high) == pytest.approx(2 / 252)
+    assert verdicts(low, {"other": high, "same": low, "few": [1.0]}) == {
+        "other": "-",
+        "same": "=",
+    }
+    assert verdicts(high, {"other": low}) == {"other": "+"}
+
+
+def _outcome(strategy: str, seed: int, score: float) -> Outcome:
+    spec = Spec("dtlz2", 3, 5, strategy, seed)
+    trace = ((109, 1.0), (300, score))
+    return Outcome(spec, score, 1.0, 0.1, 0.05, hypervolume=0.5, trace=trace)
+
+
+def test_rows_beside_the_paper() -> None:
+    """K-RVEA has 0.0752 (0.0102) in Tab.1, HK-RVEA 0.0598 (0.0108)."""
+    runs = [_outcome("sbp-bo", seed, 0.04 + seed / 1000) for seed in range(5)]
+    runs += [_outcome("k-rvea", seed, 0.085 + seed / 10000) for seed in range(5)]
+    runs += [_outcome("hk-rvea", seed, 0.09) for seed in range(2)]
+    (row,) = rows_of(CAMPAIGNS["tab1"], runs)
+    assert list(row.cells) == ["sbp-bo", "k-rvea", "hk-rvea"]
+    assert row.cells["sbp-bo"].verdict is None
+    assert row.cells["k-rvea"].verdict == "-"
+    assert row.best == "sbp-bo"
+    assert agreement([row]) == {"sbp-bo": (1, 1), "k-rvea": (1, 1), "hk-rvea": (0, 1)}
+    lines = tables.as_csv([row]).splitlines()
+    assert lines[2].startswith("dtlz2,3,5,igd_plus,k-rvea,0.0852,")
+    assert "| dtlz2 | 3 | 5 | igd_plus | 0.042 (0.0016, 5) |" in tables.markdown([row])
+
+
+def test_quartiles_by_hand() -> None:
+    traces = [((10, float(k)), (20, 2.0 * k)) for k in range(5)]
+    counts, (low, middle, high) = quartiles(
+        [*traces, ((10, 2.0), (20, 4.0), (30, 0.0))]
+    )
+    assert counts == [10, 20]
+    assert middle == [2.0, 4.0]
+    assert low[0] < 2.0 < high[0]
+
+
+def test_the_same_runs_give_the_same_picture(tmp_path: Path) -> None:
+    runs = [_outcome("sbp-bo", seed, 0.1) for seed in range(2)]
+    (first,) = draw(runs, tmp_path / "a")
+    (second,) = draw(runs, tmp_path / "b")
+    assert first.name == "dtlz2-m3-r5.svg"
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_new_fields_of_a_run_are_read_back(tmp_path: Path) -> None:
+    spec = Spec("zdt2", 2, 3, "random", 0, ratios=(3.0, 1.0), d=6, n=20, budget=25)
+    outcome = run(spec)
+    results.append(tmp_path / "runs.jsonl", outcome)
+    assert results.read(tmp_path / "runs.jsonl") == {spec: outcome}
+    assert outcome.igd is not None

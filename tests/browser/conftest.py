@@ -1,0 +1,152 @@
+"""A real server with a seeded database, and a browser whose every page is watched: no
+errors, no violation of the content security policy, no request to another host.
+"""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    expect,
+    sync_playwright,
+)
+
+from tests.browser.browser import ARGUMENTS, NO_BROWSER, find_browser
+from tests.browser.seed import seed
+from tests.e2e.processes import serving
+
+PATIENCE_MS = 30_000  # for a loaded machine
+READ_TOKEN = "read-token-of-the-tests"
+ADMIN_TOKEN = "admin-token-of-the-tests"
+PREFIX = "/tools/counterpoise"
+expect.set_options(timeout=PATIENCE_MS)
+
+
+@dataclass
+class Watch:
+    """What a page must not do; `allow` names errors that a test provokes."""
+
+    host: str
+    allowed: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def allow(self, pattern: str) -> None:
+        self.allowed.append(pattern)
+
+    def add(self, fault: str) -> None:
+        self.faults.append(fault)
+
+    @property
+    def unexpected(self) -> list[str]:
+        return [
+            fault
+            for fault in self.faults
+            if not any(re.search(pattern, fault) for pattern in self.allowed)
+        ]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        path = find_browser(playwright)
+        if path is None:
+            pytest.skip(NO_BROWSER)
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def seeded(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("browser") / "seeded.db"
+    shutil.copy(sqlite_template, file)
+    seed(f"sqlite:///{file}")
+    return file
+
+
+@pytest.fixture(scope="session")
+def server(browser: Browser, seeded: Path) -> Iterator[str]:
+    """Without tokens: everybody on this machine is an admin."""
+    with serving(f"sqlite:///{seeded}", "--no-planner") as (url, _):
+        yield url
+
+
+@pytest.fixture(scope="session")
+def guarded_server(browser: Browser, seeded: Path) -> Iterator[str]:
+    """With tokens, behind a path prefix, on data that tests may change."""
+    with serving(
+        copy_of(seeded, "guarded"),
+        "--no-planner",
+        "--root-path",
+        PREFIX,
+        COUNTERPOISE_READ_TOKENS=READ_TOKEN,
+        COUNTERPOISE_ADMIN_TOKENS=ADMIN_TOKEN,
+    ) as (url, _):
+        yield f"{url}{PREFIX}"
+
+
+def copy_of(database: Path, name: str) -> str:
+    """The URL of a copy, together with what SQLite has not merged into the file yet."""
+    for part in database.parent.glob(f"{database.name}*"):
+        copy = part.name.replace(database.stem, name)
+        shutil.copy(part, database.with_name(copy))
+    return f"sqlite:///{database.with_name(f'{name}{database.suffix}')}"
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch(host="127.0.0.1")
+
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture
+def open_page(browser: Browser, watch: Watch) -> Iterator[OpenPage]:
+    """Opens an address in a window of its own; options are those of Playwright."""
+    contexts = []
+
+    def open_(address: str, **options: Any) -> Page:
+        size = {"width": 1280, "height": 900}
+        context = browser.new_context(**{"viewport": size, **options})
+        context.set_default_timeout(PATIENCE_MS)
+        contexts.append(context)
+        page = context.new_page()
+        follow(page, watch)
+        page.goto(address)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(autouse=True)
+def no_page_misbehaved(watch: Watch) -> Iterator[None]:
+    yield
+    assert watch.unexpected == []
+
+
+def follow(page: Page, watch: Watch) -> None:
+    def on_console(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            watch.add(f"console: {message.text} {message.location.get('url', '')}")
+
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: watch.add(f"error: {error}"))
+    page.on("dialog", lambda dialog: watch.add(f"dialog: {dialog.message}"))
+
+    def on_request(address: str) -> None:
+        parts = urlsplit(address)
+        if parts.scheme in ("http", "https") and parts.hostname != watch.host:
+            watch.add(f"request to another host: {address}")
+
+    page.on("request", lambda request: on_request(request.url))

@@ -1,0 +1,132 @@
+"""Every page shows what it promises, also of studies with little or nothing in them."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OpenPage
+from tests.browser.seed import LARGE, MARKUP
+
+TABS = ["", "/work", "/tradeoffs", "/convergence", "/models", "/balance", "/samples"]
+TABS += ["/setup"]
+
+
+def has_pixels(page: Page) -> bool:
+    """Whether every chart has drawn something."""
+    script = """() => [...document.querySelectorAll('.chart canvas')].map(canvas => {
+        const {width, height} = canvas;
+        const pixels = canvas.getContext('2d').getImageData(0, 0, width, height).data;
+        return pixels.some(value => value > 0);
+    })"""
+    drawn = page.evaluate(script)
+    return bool(drawn) and all(drawn)
+
+
+@pytest.mark.parametrize("study", ["wing", "empty", "one", "failed", "partial"])
+def test_every_tab_of_a_study_shows_its_panels(
+    server: str, open_page: OpenPage, study: str
+) -> None:
+    page = open_page(f"{server}/#/studies/{study}")
+    expect(page.get_by_role("heading", name=study, exact=True)).to_be_visible()
+    for tab in TABS:
+        page.goto(f"{server}/#/studies/{study}{tab}")
+        expect(page.locator("main .panel").first).to_be_visible()
+        expect(page.get_by_role("status", name="Loading")).to_have_count(0)
+        expect(page.get_by_text("This part cannot be shown")).to_have_count(0)
+
+
+def test_a_finished_study_draws_its_charts(server: str, open_page: OpenPage) -> None:
+    page = open_page(f"{server}/#/studies/wing/tradeoffs")
+    expect(page.get_by_role("img", name="Scatter of")).to_be_visible()
+    expect(page.get_by_role("img", name="Parallel coordinates")).to_be_visible()
+    expect(page.locator(".chart[data-drawn]")).to_have_count(2)
+    assert has_pixels(page)
+    page.goto(f"{server}/#/studies/wing/convergence")
+    name = re.compile("Hypervolume against slow evaluations")
+    expect(page.get_by_role("img", name=name)).to_be_visible()
+
+
+def test_the_list_shows_state_progress_and_health(
+    server: str, open_page: OpenPage
+) -> None:
+    page = open_page(server)
+    row = page.get_by_role("row").filter(has=page.get_by_role("link", name="wing"))
+    expect(row).to_contain_text("Finished: budget used")
+    expect(row).to_contain_text("16 / 16")
+    expect(row.get_by_role("img", name="Hypervolume over")).to_be_visible()
+    failed = page.get_by_role("row").filter(has_text="failed")
+    expect(failed).to_contain_text("warning")
+
+
+def test_a_study_without_workers_shows_the_command_that_starts_one(
+    server: str, open_page: OpenPage
+) -> None:
+    page = open_page(f"{server}/#/studies/empty")
+    command = f"counterpoise worker --url {server} --study empty --objective mass="
+    expect(page.get_by_text(command)).to_be_visible()
+
+
+def test_markup_in_names_and_messages_is_only_text(
+    server: str, open_page: OpenPage
+) -> None:
+    page = open_page(f"{server}/#/studies/wing")
+    expect(page.get_by_text(f"A wing. {MARKUP}")).to_be_visible()
+    page.goto(f"{server}/#/workers")
+    expect(page.get_by_role("cell", name=f"node {MARKUP}")).to_be_visible()
+    page.goto(f"{server}/#/studies/failed/work?state=failed")
+    page.locator("main a[href^='#/jobs/']").first.click()
+    expect(page.get_by_text("mesh has no elements").first).to_be_visible()
+    assert page.locator("img[src='x']").count() == 0
+
+
+def test_why_a_job_failed_is_two_clicks_from_the_overview(
+    server: str, open_page: OpenPage
+) -> None:
+    page = open_page(f"{server}/#/studies/failed")
+    page.get_by_role("link", name="Show the failed jobs").first.click()
+    page.locator("main a[href^='#/jobs/']").first.click()
+    expect(page.get_by_role("heading", name="Log of attempt 1")).to_be_visible()
+
+
+def test_fifty_thousand_samples_are_cut_but_not_the_front(
+    server: str, open_page: OpenPage
+) -> None:
+    page = open_page(f"{server}/#/studies/{LARGE}/tradeoffs")
+    expect(page.get_by_text("the front is complete")).to_be_visible()
+    expect(page.get_by_role("row").nth(5)).to_be_visible()
+    assert page.get_by_role("row").count() < 100
+
+
+@pytest.mark.parametrize("path", ["/", "/studies/wing", "/studies/wing/tradeoffs"])
+def test_a_page_fits_on_a_phone(server: str, open_page: OpenPage, path: str) -> None:
+    page = open_page(f"{server}/#{path}", viewport={"width": 360, "height": 740})
+    expect(page.locator("main .panel").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_dark_mode_follows_the_system_and_a_choice_is_kept(
+    server: str, open_page: OpenPage
+) -> None:
+    background = "getComputedStyle(document.body).backgroundColor"
+    page = open_page(server, color_scheme="dark")
+    expect(page.get_by_role("heading", name="Studies")).to_be_visible()
+    dark = page.evaluate(background)
+    page.get_by_role("button", name="Use the light theme").click()
+    light = page.evaluate(background)
+    assert dark != light
+    page.reload()
+    expect(page.get_by_role("button", name="Use the dark theme")).to_be_visible()
+    assert page.evaluate(background) == light
+
+
+def test_an_unknown_address_says_so(server: str, open_page: OpenPage) -> None:
+    page = open_page(f"{server}/#/nothing/here")
+    expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+
+
+def test_the_reference_of_the_api_works_offline(
+    server: str, open_page: OpenPage
+) -> None:
+    page = open_page(f"{server}/docs")
+    expect(page.get_by_text("Create a study").first).to_be_visible()

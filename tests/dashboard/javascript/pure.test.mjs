@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { axisTitle, shorten, shortNames } from "../../../app/dashboard/static/js/pure/axis.js";
+import { idleGaps } from "../../../app/dashboard/static/js/pure/breaks.js";
+import { toCsv } from "../../../app/dashboard/static/js/pure/csv.js";
+import { pathOf } from "../../../app/dashboard/static/js/pure/faults.js";
+import { brokenLimits, kindOf } from "../../../app/dashboard/static/js/pure/marks.js";
+import { href, parseRoute, studyHref } from "../../../app/dashboard/static/js/pure/route.js";
+
+test("addresses lead to pages and back", () => {
+  assert.deepEqual(parseRoute(""), { page: "studies", query: {} });
+  assert.deepEqual(parseRoute(studyHref("a.b", "work", { state: "failed", objective: undefined })), {
+    page: "study", study: "a.b", tab: "work", query: { state: "failed" },
+  });
+  assert.deepEqual(parseRoute("#/jobs/17"), { page: "job", job: 17, query: {} });
+  for (const wrong of ["#/jobs/x", "#/studies/a/nothing", "#/studies/%E0%A4%A/x/y", "#/elsewhere"]) {
+    assert.equal(parseRoute(wrong).page, "missing");
+  }
+  assert.equal(href("/compare", { studies: "a,b" }), "#/compare?studies=a%2Cb");
+});
+
+test("long idle gaps are found, short ones and overlaps are not", () => {
+  const bars = [[0, 10], [2, 50], [52, 60], [500, 510]].map(([start, end]) => ({ start, end }));
+  const [gap, ...others] = idleGaps(bars, { margin: 0 });
+  assert.deepEqual(gap, [60, 500]);
+  assert.deepEqual(others, []);
+  assert.deepEqual(idleGaps([]), []);
+});
+
+test("idle time up to now is a gap too", () => {
+  assert.deepEqual(idleGaps([{ start: 0, end: 10 }], { until: 100, margin: 0 }), [[10, 100]]);
+});
+
+test("a CSV quotes what it must and holds no formulas", () => {
+  assert.equal(toCsv(["a", "b"], [[1.5, 'say "x", y'], [-2, "=cmd()"], [null, undefined]]), "a,b\r\n1.5,\"say \"\"x\"\", y\"\r\n-2,'=cmd()\r\n,\r\n");
+});
+
+test("pointers become paths", () => {
+  assert.deepEqual(pathOf("#/variables/0/low"), ["variables", 0, "low"]);
+  assert.deepEqual(pathOf("#/a~1b~0c"), ["a/b~c"]);
+  assert.deepEqual(pathOf("#"), []);
+});
+
+test("the kind of a sample", () => {
+  const sample = { sample: 1, full: true, open: 0, failures: {}, values: { mass: 3, stress: 9 } };
+  const limits = [{ name: "stress", upper: 8 }, { name: "mass", lower: 1 }];
+  assert.equal(kindOf(sample, new Set([1]), limits), "front");
+  assert.equal(kindOf({ ...sample, excluded: true }, new Set([1])), "excluded");
+  assert.equal(kindOf(sample, new Set(), limits), "infeasible");
+  assert.equal(kindOf(sample, new Set()), "dominated");
+  assert.equal(kindOf({ ...sample, open: 1 }, new Set()), "partial");
+  assert.equal(kindOf({ ...sample, failures: { mass: "infeasible" } }, new Set()), "infeasible");
+  assert.deepEqual(brokenLimits(sample, limits), ["stress"]);
+});
+
+test("titles of axes have unit, direction and limits", () => {
+  assert.equal(axisTitle({ name: "drag", unit: "N", direction: "minimize", upper: 30 }), "drag [N] ↓ (≤ 30)");
+  assert.equal(axisTitle({ name: "span" }), "span");
+});
+
+test("short names keep what tells them apart", () => {
+  const names = shortNames(["cluster-node-001.rack.example", "cluster-node-002.rack.example"], 16);
+  assert.notEqual(names.get("cluster-node-001.rack.example"), names.get("cluster-node-002.rack.example"));
+  assert.equal(shortNames(["mass", "drag"], 16).get("mass"), "mass");
+  assert.ok(shorten("a".repeat(50), 20).length <= 20);
+});

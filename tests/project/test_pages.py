@@ -1,0 +1,114 @@
+"""Pages for engineers: their files and commands work as they are printed, and lists in
+them are complete.
+"""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from counterpoise.commands.study.specification_file import read_specification
+from counterpoise.local.simulations import read_simulations, without_run
+from counterpoise.wire.codes import HealthCode
+from counterpoise.wire.specification import parse_specification
+from tests.e2e.processes import COUNTERPOISE, environment
+
+DOCS = Path(__file__).parents[2] / "docs"
+BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n((?:.*\n)*?)```$", re.M)
+
+
+def blocks(page: str) -> list[tuple[str, str, str]]:
+    """Language, file name and text of each block of code."""
+    return BLOCK.findall((DOCS / page).read_text())
+
+
+def write_files(page: str, folder: Path) -> None:
+    for _, name, text in blocks(page):
+        if name:
+            (folder / name).write_text(text)
+
+
+def run(command: list[str], folder: Path) -> str:
+    path = f"{COUNTERPOISE.parent}:{environment()['PATH']}"
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**environment(), "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.timeout(900)
+def test_the_tutorial_works_as_it_is_printed(tmp_path: Path) -> None:
+    write_files("tutorial.md", tmp_path)
+    commands = [
+        text for kind, name, text in blocks("tutorial.md") if kind == "sh" and not name
+    ]
+    printed = run(["sh", "-eu", "-c", "".join(commands)], tmp_path)
+    assert "14 of 14 full samples" in printed
+    assert "18 of 18 full samples" in printed
+    page = (DOCS / "tutorial.md").read_text()
+    table = page.split("| file | contents |")[1].split("\n\n")[0]
+    for name in re.findall(r"`([a-z]+\.(?:csv|png|db|log))`", table):
+        assert (tmp_path / "counterpoise-bracket" / name).exists(), name
+
+
+@pytest.mark.timeout(900)
+def test_the_python_page_works_as_it_is_printed(tmp_path: Path) -> None:
+    [code] = [text for kind, _, text in blocks("python.md") if kind == "python"]
+    printed = run([sys.executable, "-c", code], tmp_path)
+    assert "14 of 14 full samples" in printed
+
+
+def test_the_adapters_page_works_as_it_is_printed(tmp_path: Path) -> None:
+    write_files("adapters.md", tmp_path)
+    scripts = sorted(tmp_path.glob("*.py"))
+    assert len(scripts) == 3
+    for script in scripts:
+        run([sys.executable, "-W", "ignore", script.name], tmp_path)
+
+
+def test_the_study_page_shows_a_valid_study_and_every_field(tmp_path: Path) -> None:
+    write_files("study.md", tmp_path)
+    specification = read_specification(str(tmp_path / "wing.yaml"))
+    assert parse_specification(specification.content).budget == 60
+    page = (DOCS / "study.md").read_text()
+    assert study_fields().filled(page) == page, "run: make format"
+
+
+def study_fields() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("fields", DOCS / "study_fields.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_study_of_the_readme_is_valid(tmp_path: Path) -> None:
+    readme = (DOCS.parent / "README.md").read_text()
+    [text] = [text for kind, _, text in BLOCK.findall(readme) if kind == "yaml"]
+    (tmp_path / "wing.yaml").write_text(text)
+    document = read_specification(str(tmp_path / "wing.yaml")).content
+    assert parse_specification(without_run(document)).budget == 30
+    mass, stiffness = read_simulations(document)
+    assert mass.function == "sim:mass"
+    assert stiffness.command == ("./fem.sh", "{params}", "{results}")
+
+
+def test_every_health_message_is_explained() -> None:
+    page = (DOCS / "health.md").read_text()
+    assert [code for code in HealthCode if f"| `{code}` |" not in page] == []
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    site = (DOCS.parent / "mkdocs.yml").read_text()
+    assert [page.name for page in DOCS.glob("*.md") if page.name not in site] == []
