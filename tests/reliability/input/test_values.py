@@ -28,6 +28,7 @@ from tests.reliability.input.value_texts import (
     NUL,
     NUMBERS,
     as_stored,
+    is_plain,
     is_storable,
     is_value,
 )
@@ -167,7 +168,7 @@ def test_worker_name_is_refused_or_kept(wing: Wing, name: str) -> None:
     body = {"worker": name, "studies": ["wong"], "objectives": ["*"]}
     before = all_rows(wing.database)
     response = wing.client.post("/ask", content=json.dumps(body).encode(), headers=JSON)
-    if not (1 <= len(name) <= 200 and is_storable(name)):
+    if not (1 <= len(name) <= 200 and is_storable(name) and is_plain(name)):
         assert [fault["pointer"] for fault in check_refusal(response)["errors"]] == [
             "#/worker"
         ]

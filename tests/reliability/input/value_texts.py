@@ -1,11 +1,14 @@
 """Numbers and texts that workers may send, good and bad, as they are written in a body."""
 
 import json
+import unicodedata
 
 from hypothesis import strategies as st
 
 LARGEST = 1e100  # of a value
 HALF_PAIR = "\ud800"
+# Embeddings, overrides and isolates; marks, which only attach to a character, are text.
+CHANGES_OF_DIRECTION = {*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
 NUL = "\x00"
 # As they stand in a body; Python's own JSON would write none of them.
 NOT_NUMBERS = [
@@ -103,6 +106,12 @@ def is_value(text: str) -> bool:
 def is_storable(text: str) -> bool:
     """No database stores a NUL, or half a surrogate pair."""
     return NUL not in text and text == as_stored(text)
+
+
+def is_plain(text: str) -> bool:
+    """Without control characters, line separators and changes of direction."""
+    kinds = {unicodedata.category(character) for character in text}
+    return not kinds & {"Cc", "Zl", "Zp"} and not set(text) & CHANGES_OF_DIRECTION
 
 
 def as_stored(text: str) -> str:
