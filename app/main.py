@@ -6,15 +6,10 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from app.api.authentication import Authentication
 from app.api.batching.ask_batcher import AskBatcher
 from app.api.batching.event_broadcaster import EventBroadcaster
 from app.api.batching.tell_batcher import TellBatcher
-from app.api.body_limit import BodyLimit
-from app.api.bounded_poll import BoundedPoll
-from app.api.login_limit import LoginLimit
-from app.api.metrics import ServerMetrics
-from app.api.openapi import install_openapi, operation_id
+from app.api.openapi.document import install_openapi, operation_id
 from app.api.problems import RESPONSES, install_problems
 from app.api.request_log import RequestLog
 from app.api.routes import (
@@ -30,7 +25,12 @@ from app.api.routes import (
     work,
     workers,
 )
-from app.api.server_uptime import UptimeRecorder
+from app.api.security.authentication import Authentication
+from app.api.security.body_limit import BodyLimit
+from app.api.security.login_limit import LoginLimit
+from app.api.status.bounded_poll import BoundedPoll
+from app.api.status.metrics import ServerMetrics
+from app.api.status.server_uptime import UptimeRecorder
 from app.dashboard import routes as dashboard
 from app.service.monitoring.prediction_process import PredictionProcess
 from app.settings import Settings

@@ -11,7 +11,7 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
-from app.api.http_protocol import LimitedHttpProtocol
+from app.api.security.http_protocol import LimitedHttpProtocol
 from app.errors import SettingsInvalid
 from app.logs import configure_logs
 from app.main import create_app

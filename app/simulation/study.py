@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.stepping import (
+from app.domain.planning.stepping import (
     Finish,
     Generation,
     Nothing,

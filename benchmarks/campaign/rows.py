@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from benchmarks.campaign.campaigns import Campaign, Score
-from benchmarks.campaign.significance import Verdict, verdicts
+from benchmarks.campaign.significance import Assessment, assessments
 from benchmarks.paper.results import Outcome, Spec
 from benchmarks.paper.tables import Entry
 
@@ -14,7 +14,7 @@ from benchmarks.paper.tables import Entry
 class Cell:
     scores: tuple[float, ...]  # one per seed
     step_s: float  # mean of the runs' medians
-    verdict: Verdict | None  # beside the first column; None: not tested
+    assessment: Assessment | None  # beside the first column; None: not tested
 
     @property
     def mean(self) -> float:
@@ -80,7 +80,7 @@ def _row(
     sign = -1.0 if kind == "hypervolume" else 1.0
     minimised = {name: [sign * score for score in scores[name]] for name in names}
     reference = minimised.pop(names[0])
-    found = verdicts(reference, minimised)
+    found = assessments(reference, minimised)
     cells = {
         name: Cell(
             tuple(scores[name]),

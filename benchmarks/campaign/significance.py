@@ -8,12 +8,12 @@ from scipy.stats import mannwhitneyu
 
 LEVEL = 0.05
 # A column beside the reference: significantly better, worse, or neither
-Verdict = Literal["+", "-", "="]
+Assessment = Literal["+", "-", "="]
 
 
-def verdicts(
+def assessments(
     reference: Sequence[float], others: Mapping[str, Sequence[float]]
-) -> dict[str, Verdict]:
+) -> dict[str, Assessment]:
     """For the columns that have at least two runs; scores are minimised."""
     tested = {
         name: rank_sum(reference, values)
@@ -21,7 +21,7 @@ def verdicts(
         if len(values) > 1 and len(reference) > 1
     }
     significant = holm(tested)
-    result: dict[str, Verdict] = {}
+    result: dict[str, Assessment] = {}
     for name in tested:
         is_better = fmean(others[name]) < fmean(reference)
         result[name] = "=" if name not in significant else "+" if is_better else "-"

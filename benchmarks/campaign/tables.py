@@ -54,14 +54,16 @@ def as_csv(rows: Sequence[Row]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(
-        ["problem", "m", "r", "score", "strategy", "mean", "std", "runs", "verdict",
+        ["problem", "m", "r", "score", "strategy", "mean", "std", "runs", "assessment",
          "step_s"]
     )  # fmt: skip
     for row in rows:
         for name, cell in row.cells.items():
             identity = [row.problem, row.m, row.ratios, row.score, name]
             numbers = [f"{cell.mean:.6g}", f"{cell.std:.6g}", len(cell.scores)]
-            writer.writerow([*identity, *numbers, cell.verdict, f"{cell.step_s:.4g}"])
+            writer.writerow(
+                [*identity, *numbers, cell.assessment, f"{cell.step_s:.4g}"]
+            )
     return out.getvalue()
 
 
@@ -80,7 +82,7 @@ def summary(rows: Sequence[Row]) -> str:
 def _own_cell(cell: Cell | None) -> str:
     if cell is None:
         return ""
-    mark = "" if cell.verdict is None else f" {cell.verdict}"
+    mark = "" if cell.assessment is None else f" {cell.assessment}"
     return f"{cell.mean:.3g} ({cell.std:.2g}, {len(cell.scores)}){mark}"
 
 

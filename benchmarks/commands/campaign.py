@@ -129,7 +129,7 @@ def as_record(row: Row) -> dict[str, Any]:
                 "scores": list(cell.scores),
                 "mean": cell.mean,
                 "std": cell.std,
-                "verdict": cell.verdict,
+                "assessment": cell.assessment,
                 "step_s": cell.step_s,
             }
             for name, cell in row.cells.items()

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.stepping import LAMBDA
+from app.domain.planning.stepping import LAMBDA
 from app.optimizer.problem import Problem
 from app.optimizer.propose import propose
 from app.optimizer.random_streams import NO_OBJECTIVE, generator

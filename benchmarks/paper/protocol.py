@@ -13,7 +13,7 @@ from time import process_time
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.stepping import LAMBDA
+from app.domain.planning.stepping import LAMBDA
 from app.optimizer.models.fit_task import FrozenModels
 from app.optimizer.models.surrogate import Truth
 from app.optimizer.problem import Problem

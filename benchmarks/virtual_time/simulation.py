@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from app.domain.ratios import ratios_of_times
+from app.domain.planning.ratios import ratios_of_times
 from app.optimizer.strategies.strategy import Strategy
 from app.simulation import study
 from app.simulation.pools import Pool

@@ -158,7 +158,7 @@ class Convergence(StrEnum):
     STALLED = "stalled"
 
 
-class ModelVerdict(StrEnum):
+class ModelAssessment(StrEnum):
     """How far the model of one output can be trusted."""
 
     UNKNOWN = "unknown"  # no model yet, or too few values

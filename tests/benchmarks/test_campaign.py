@@ -16,7 +16,7 @@ from benchmarks.campaign.execute import open_executor
 from benchmarks.campaign.plots import draw, quartiles
 from benchmarks.campaign.rows import agreement, rows_of
 from benchmarks.campaign.run_spec import run
-from benchmarks.campaign.significance import holm, rank_sum, verdicts
+from benchmarks.campaign.significance import assessments, holm, rank_sum
 from benchmarks.cli import bench
 from benchmarks.paper import results
 from benchmarks.paper.results import Outcome, Spec
@@ -130,11 +130,11 @@ def test_rank_sum_by_hand() -> None:
     """All of one sample before all of the other: 2 of C(10, 5) = 252 orders."""
     low, high = [1.0, 2.0, 3.0, 4.0, 5.0], [6.0, 7.0, 8.0, 9.0, 10.0]
     assert rank_sum(low, high) == pytest.approx(2 / 252)
-    assert verdicts(low, {"other": high, "same": low, "few": [1.0]}) == {
+    assert assessments(low, {"other": high, "same": low, "few": [1.0]}) == {
         "other": "-",
         "same": "=",
     }
-    assert verdicts(high, {"other": low}) == {"other": "+"}
+    assert assessments(high, {"other": low}) == {"other": "+"}
 
 
 def _outcome(strategy: str, seed: int, score: float) -> Outcome:
@@ -150,8 +150,8 @@ def test_rows_beside_the_paper() -> None:
     runs += [_outcome("hk-rvea", seed, 0.09) for seed in range(2)]
     (row,) = rows_of(CAMPAIGNS["tab1"], runs)
     assert list(row.cells) == ["sbp-bo", "k-rvea", "hk-rvea"]
-    assert row.cells["sbp-bo"].verdict is None
-    assert row.cells["k-rvea"].verdict == "-"
+    assert row.cells["sbp-bo"].assessment is None
+    assert row.cells["k-rvea"].assessment == "-"
     assert row.best == "sbp-bo"
     assert agreement([row]) == {"sbp-bo": (1, 1), "k-rvea": (1, 1), "hk-rvea": (0, 1)}
     lines = tables.as_csv([row]).splitlines()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.domain.stepping import Decision, Progress, due
+from app.domain.planning.stepping import Decision, Progress, due
 from app.optimizer.problem import Objective, Problem, Variable
 from app.optimizer.propose import propose
 from app.optimizer.snapshot import Snapshot

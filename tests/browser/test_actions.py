@@ -59,7 +59,7 @@ def test_an_expired_cookie_leads_to_the_login_and_back(
     page.get_by_role("link", name="Models").click()
     expect(page.get_by_text("Your session has ended")).to_be_visible()
     sign_in(page, READ_TOKEN)
-    expect(page.get_by_role("heading", name="Verdicts")).to_be_visible()
+    expect(page.get_by_role("heading", name="Assessments")).to_be_visible()
 
 
 def test_a_page_survives_a_restart_of_the_server(

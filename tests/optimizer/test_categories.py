@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from app.optimizer.models.kriging import Kriging
+from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.problem import Objective, Problem, Variable
 from app.optimizer.propose import propose
 from app.optimizer.search.design import grid, initial_design, latin, space_size
@@ -101,8 +101,8 @@ def test_choices_of_a_category_have_one_length_scale() -> None:
 
 
 def test_a_tied_gradient_is_that_of_the_tied_likelihood() -> None:
-    from app.optimizer.models.likelihood import Likelihood
-    from app.optimizer.models.maximise_likelihood import maximise
+    from app.optimizer.models.kriging.likelihood import Likelihood
+    from app.optimizer.models.kriging.maximise_likelihood import maximise
 
     U, y = category_data(30)
     theta = maximise(Likelihood(np.asfortranarray(U), y), None, GROUPS)

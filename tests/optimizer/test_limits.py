@@ -15,7 +15,7 @@ from app.optimizer.models.feasibility import (
     hidden_data,
     known_violation,
 )
-from app.optimizer.models.kriging import Kriging
+from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.models.training_data import by_feasibility, choose_full
 from app.optimizer.problem import Constraint, Objective, Problem, Variable
 from app.optimizer.proposal.proposal import Proposal

@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist, pdist
 from app.optimizer.arrays import Floats
 from app.optimizer.models.fit_models import fit_models
 from app.optimizer.models.fit_task import FitTask
-from app.optimizer.models.kriging import Kriging
+from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.proposal import Proposal
 from app.optimizer.proposal.selection import extra_count, known_points, select

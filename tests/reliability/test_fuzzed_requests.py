@@ -180,7 +180,7 @@ def test_fuzzed_requests_without_tokens(
         assert httpx.get(f"{url}/readyz").status_code == 200
 
 
-# In `make test`, tests/api/test_access.py tries every route with every role.
+# In `make test`, tests/api/security/test_access.py tries every route with every role.
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("role", TOKENS)

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from app.api.access import READERS
 from app.api.dependencies import DatabaseDep, StudyName
+from app.api.security.access import READERS
 from app.service.monitoring.choices import list_choices
 from counterpoise.wire.monitoring.choices import ChoicesView
 

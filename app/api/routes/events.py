@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query
 
-from app.api.access import READERS
 from app.api.dependencies import DatabaseDep, EventBroadcasterDep, StudyName
+from app.api.security.access import READERS
 from app.api.server_sent_events import EventStream
 from app.errors import CursorInvalid
 from app.service.monitoring.events import begin_feed, begin_study

@@ -4,8 +4,8 @@ from functools import partial
 
 from fastapi import APIRouter, Request
 
-from app.api.bounded_poll import BoundedPoll
 from app.api.dependencies import DatabaseDep
+from app.api.status.bounded_poll import BoundedPoll
 from app.store.upgrade import require_head
 from counterpoise.wire.problems import Problem, Status
 

@@ -8,8 +8,8 @@ from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from app.api.access import ADMINS, READERS
 from app.api.dependencies import DatabaseDep, StudyName
+from app.api.security.access import ADMINS, READERS
 from app.service.files.csv_reader import read_csv
 from app.service.files.evaluation_reader import Reading
 from app.service.files.export import Format, What, export

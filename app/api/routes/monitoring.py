@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BeforeValidator
 
-from app.api.access import READERS
 from app.api.dependencies import DatabaseDep, StudyName
 from app.api.paging import PageRequestDep, to_page
+from app.api.security.access import READERS
 from app.service.monitoring import (
     balance,
     convergence,
@@ -115,7 +115,7 @@ def get_timeline(
 def get_convergence(
     name: StudyName, database: DatabaseDep, points: MostSteps = 200
 ) -> ConvergenceView:
-    """Is it still worth the money? A verdict, a sentence and the points of the chart."""
+    """Is it still worth the money? An assessment, a sentence and the points of the chart."""
     return convergence.convergence(database, name, points)
 
 

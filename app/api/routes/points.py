@@ -4,8 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from app.api.access import ADMINS
 from app.api.dependencies import DatabaseDep, StudyName
+from app.api.security.access import ADMINS
 from app.service.studies.evaluate_point import evaluate_point
 from app.service.studies.exclude_sample import exclude_sample
 from counterpoise.wire.points import EvaluatedPoint, EvaluatePoint, Exclusion

@@ -7,7 +7,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from app.api.access import (
+from app.api.dependencies import SettingsDep
+from app.api.openapi.document import json_body, schema_reference
+from app.api.security.access import (
     Caller,
     Role,
     authenticate,
@@ -15,10 +17,8 @@ from app.api.access import (
     refuse_other_origins,
     role_of,
 )
-from app.api.dependencies import SettingsDep
-from app.api.login_limit import LoginLimit
-from app.api.openapi import json_body, schema_reference
-from app.api.session_cookie import LIFETIME_S, cookie_name, sign
+from app.api.security.login_limit import LoginLimit
+from app.api.security.session_cookie import LIFETIME_S, cookie_name, sign
 from app.api.validation_messages import BodyInvalid
 from app.domain.times import iso
 from app.errors import RoleInsufficient, TokenMissing

@@ -4,10 +4,15 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Request, Response
 
-from app.api.access import ADMINS, READERS, WORKERS_AND_READERS, require_access_to
 from app.api.dependencies import DatabaseDep, SettingsDep, StudyName
-from app.api.openapi import json_body, schema_reference
+from app.api.openapi.document import json_body, schema_reference
 from app.api.paging import PageRequestDep, to_page
+from app.api.security.access import (
+    ADMINS,
+    READERS,
+    WORKERS_AND_READERS,
+    require_access_to,
+)
 from app.service.studies import lifecycle, listings, progress
 from app.service.studies.explain_job import explain_job
 from app.service.work.cancel import cancel_job

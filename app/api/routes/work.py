@@ -7,12 +7,12 @@ from fastapi import APIRouter, Body, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import ValidationError
 
-from app.api.access import WORKERS, require_access_to
 from app.api.batching.ask_batcher import AskBatcher
 from app.api.batching.tell_batcher import TellBatcher
 from app.api.fast_route import FastRoute
-from app.api.openapi import json_body, operation_id, schema_reference
+from app.api.openapi.document import json_body, operation_id, schema_reference
 from app.api.problems import RESPONSES
+from app.api.security.access import WORKERS, require_access_to
 from app.api.validation_messages import BodyInvalid, errors_in_body, to_fault
 from app.errors import LeaseUnknown, ResultConflict, TellInvalid
 from app.service.work.goodbye import goodbye

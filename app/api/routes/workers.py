@@ -2,9 +2,9 @@
 
 from fastapi import APIRouter
 
-from app.api.access import ADMINS, READERS
 from app.api.dependencies import DatabaseDep
 from app.api.paging import PageRequestDep, to_page
+from app.api.security.access import ADMINS, READERS
 from app.service.work import workers
 from counterpoise.wire.views import Page, WorkerName, WorkerView
 

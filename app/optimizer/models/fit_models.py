@@ -16,9 +16,9 @@ from app.optimizer.models.feasibility import (
     known_violation,
 )
 from app.optimizer.models.fit_task import FitTask, FrozenModels, Map
-from app.optimizer.models.kriging import Kriging
+from app.optimizer.models.kriging.regressor import Kriging
+from app.optimizer.models.kriging.standardise import is_constant
 from app.optimizer.models.model_report import ModelReport, report_on
-from app.optimizer.models.standardise import is_constant
 from app.optimizer.models.step_models import Models
 from app.optimizer.models.surrogate import Surrogate, Truth
 from app.optimizer.models.training_data import Archive, TrainingSet, choose_full

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.kriging import Kriging
+from app.optimizer.models.kriging.regressor import Kriging
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.random import Generator
 
-from app.domain.stepping import LAMBDA
+from app.domain.planning.stepping import LAMBDA
 from app.optimizer.arrays import Floats, Ints
 from app.optimizer.problem import Problem, Variables
 from app.optimizer.search.design import filling

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from itertools import chain
 
-from app.domain.changes import Event, Result
 from app.domain.studies import Study, co_objectives_of
+from app.domain.work.changes import Event, Result
 from app.errors import ImportInvalid, StateChanged
 from app.service.files.evaluation_reader import Reading
 from app.service.files.import_rules import INFEASIBLE, Existing, ImportChanges

@@ -8,11 +8,11 @@ the plan. What the study knows already never changes.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.domain import job_rules
-from app.domain.changes import ChangeSet, JobChange, Result
 from app.domain.jobs import Job
 from app.domain.samples import NewSample, Point, Sample
 from app.domain.studies import CoObjectives, Limits
+from app.domain.work import job_rules
+from app.domain.work.changes import ChangeSet, JobChange, Result
 from app.service.files.evaluation_reader import KnownEvaluation
 from app.service.files.fault_list import FaultList
 from counterpoise.wire.codes import FailureKind, JobState

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from app.domain.even_spread import spread
-from app.domain.ratios import LAST_DURATIONS, ratio_source
+from app.domain.monitoring.even_spread import spread
+from app.domain.planning.ratios import LAST_DURATIONS, ratio_source
 from app.domain.studies import Objective, Study
 from app.service.studies.lifecycle import require_study
 from app.store.database import Database

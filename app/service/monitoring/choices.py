@@ -1,6 +1,6 @@
 """Which designs of a study's front stand out."""
 
-from app.domain import choices
+from app.domain.monitoring import choices
 from app.errors import ObjectiveUnknown
 from app.service.studies.lifecycle import require_study
 from app.service.studies.listings import front

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from app.domain.even_spread import spread
+from app.domain.monitoring.assessments import convergence_assessment
+from app.domain.monitoring.even_spread import spread
 from app.domain.studies import Study
 from app.domain.times import iso
-from app.domain.verdicts import convergence_verdict
 from app.service.studies.lifecycle import require_study
 from app.store.database import Connection, Database
 from app.store.monitoring.steps import StepPart, last_closing_step, search_steps
@@ -30,7 +30,7 @@ def convergence(database: Database, name: str, most: int) -> ConvergenceView:
         first_recent = max(study.step - RECENT_STEPS, 1)
         recent = _steps(connection, study, range(first_recent, study.step + 1))
     gain = _recent_gain(recent)
-    verdict = convergence_verdict(gain.share if gain else None)
+    assessment = convergence_assessment(gain.share if gain else None)
     last = _last_hypervolume(steps)
     return ConvergenceView(
         study=study.name,
@@ -40,8 +40,8 @@ def convergence(database: Database, name: str, most: int) -> ConvergenceView:
         steps=study.step,
         points=_points(study, steps),
         recent=gain,
-        verdict=verdict,
-        detail=_detail(verdict, gain),
+        assessment=assessment,
+        detail=_detail(assessment, gain),
     )
 
 
@@ -142,7 +142,7 @@ def _reference_point(study: Study, last: dict[str, Any]) -> dict[str, float] | N
     return reference
 
 
-def _detail(verdict: Convergence, gain: RecentGain | None) -> str:
+def _detail(assessment: Convergence, gain: RecentGain | None) -> str:
     if gain is None or gain.share is None:
         return "There are too few steps to compare."
     if gain.slow_evaluations:
@@ -155,4 +155,4 @@ def _detail(verdict: Convergence, gain: RecentGain | None) -> str:
         Convergence.STALLED: "; more of them are unlikely to pay.",
         Convergence.SLOWING: "; the gain per run is small now.",
     }
-    return sentence + advice.get(verdict, ".")
+    return sentence + advice.get(assessment, ".")

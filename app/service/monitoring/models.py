@@ -5,9 +5,9 @@ came later.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.domain.even_spread import spread
+from app.domain.monitoring.assessments import model_assessment, within_two
+from app.domain.monitoring.even_spread import spread
 from app.domain.studies import Objective, Study
-from app.domain.verdicts import model_verdict, within_two
 from app.service.studies.lifecycle import require_study
 from app.store.database import Connection, Database
 from app.store.monitoring.steps import (
@@ -17,7 +17,7 @@ from app.store.monitoring.steps import (
 )
 from app.store.studies.samples import evaluations_of
 from app.store.studies.studies import objectives_of
-from counterpoise.wire.codes import ModelVerdict
+from counterpoise.wire.codes import ModelAssessment
 from counterpoise.wire.monitoring.models import (
     Forecast,
     ModelAtStep,
@@ -137,30 +137,32 @@ def _output(
     spec = study.spec.objectives[objective.position]
     surprises = [forecast.surprise for forecast in forecasts]
     last = history[-1] if history else None
-    verdict = ModelVerdict.UNKNOWN
+    assessment = ModelAssessment.UNKNOWN
     if last is not None:
-        verdict = model_verdict(last.size, last.skill, last.calibration, surprises)
+        assessment = model_assessment(
+            last.size, last.skill, last.calibration, surprises
+        )
     return OutputModel(
         objective=objective.name,
         unit=spec.unit,
         direction=spec.direction,
-        verdict=verdict,
-        detail=_detail(verdict, last),
+        assessment=assessment,
+        detail=_detail(assessment, last),
         steps=list(history),
         forecasts=list(forecasts),
         within_two=within_two(surprises),
     )
 
 
-def _detail(verdict: ModelVerdict, last: ModelAtStep | None) -> str:
+def _detail(assessment: ModelAssessment, last: ModelAtStep | None) -> str:
     if last is None or last.skill is None:
         return "There is no model that could be judged yet."
     explained = f"it explains {max(100.0 * last.skill, 0.0):.0f} % of the variation"
     sentences = {
-        ModelVerdict.UNKNOWN: "Too few values to judge the model.",
-        ModelVerdict.GOOD: f"The model predicts well: {explained}.",
-        ModelVerdict.FAIR: f"The model shows the trend: {explained}.",
-        ModelVerdict.POOR: f"The model hardly helps: {explained}.",
-        ModelVerdict.OVERCONFIDENT: f"Its errors are larger than it expects, although {explained}.",
+        ModelAssessment.UNKNOWN: "Too few values to judge the model.",
+        ModelAssessment.GOOD: f"The model predicts well: {explained}.",
+        ModelAssessment.FAIR: f"The model shows the trend: {explained}.",
+        ModelAssessment.POOR: f"The model hardly helps: {explained}.",
+        ModelAssessment.OVERCONFIDENT: f"Its errors are larger than it expects, although {explained}.",
     }
-    return sentences[verdict]
+    return sentences[assessment]

@@ -5,9 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.domain.ratios import LAST_DURATIONS
-from app.domain.studies import Objective
-from app.domain.timeline import (
+from app.domain.monitoring.timeline import (
     Bar,
     Slot,
     SlotAssignment,
@@ -15,6 +13,8 @@ from app.domain.timeline import (
     merge_bursts,
     utilisation,
 )
+from app.domain.planning.ratios import LAST_DURATIONS
+from app.domain.studies import Objective
 from app.domain.times import iso
 from app.service.monitoring.queues import queue_depths
 from app.service.monitoring.timeline_cursor import TimelineCursor, decode, encode

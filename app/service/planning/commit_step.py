@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Sequence
 
-from app.domain.changes import ChangeSet, Event, supersede
 from app.domain.jobs import Job
-from app.domain.sample_rules import runs_that_wait
-from app.domain.stepping import Decision, Finish, Nothing, supersedes
-from app.domain.stepping import Step as StepDecision
+from app.domain.planning.stepping import Decision, Finish, Nothing, supersedes
+from app.domain.planning.stepping import Step as StepDecision
 from app.domain.steps import Step
 from app.domain.studies import ENDING_DETAILS, Objective, Study, co_objectives_of
+from app.domain.work.changes import ChangeSet, Event, supersede
+from app.domain.work.sample_rules import runs_that_wait
 from app.fault_points import point
 from app.service.planning.compute_step import Plan
 from app.service.planning.schedule import schedule_due_steps

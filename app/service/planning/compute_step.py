@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from app.domain.planning.step_models import StepModels
 from app.domain.samples import NewSample, Point
-from app.domain.step_models import StepModels
 from app.domain.steps import Step
 from app.domain.studies import Objective
 from app.optimizer.arrays import Floats

@@ -4,13 +4,13 @@ counters alone.
 
 from collections.abc import Collection, Sequence
 
-from app.domain.changes import ChangeSet, Event
-from app.domain.ratios import LAST_DURATIONS, declared_ratios, measured_ratios
-from app.domain.scheduling import largest_ratios, progress_of
-from app.domain.stepping import Finish, Generation, Nothing, due, may_plan
-from app.domain.stepping import Step as StepDecision
+from app.domain.planning.ratios import LAST_DURATIONS, declared_ratios, measured_ratios
+from app.domain.planning.scheduling import largest_ratios, progress_of
+from app.domain.planning.stepping import Finish, Generation, Nothing, due, may_plan
+from app.domain.planning.stepping import Step as StepDecision
 from app.domain.steps import NO_OBJECTIVE, step_name
 from app.domain.studies import Objective, Study
+from app.domain.work.changes import ChangeSet, Event
 from app.store.database import Connection
 from app.store.studies.samples import last_durations, unsettled_full_samples
 from app.store.studies.steps import drop_due, due_steps, make_due, steps_of

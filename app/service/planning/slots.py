@@ -5,8 +5,8 @@ live slots that serve its slowest runs, and the time that planning takes.
 import statistics
 from collections.abc import Sequence
 
-from app.domain.ratios import LAST_DURATIONS
-from app.domain.stepping import planned_ahead
+from app.domain.planning.ratios import LAST_DURATIONS
+from app.domain.planning.stepping import planned_ahead
 from app.domain.steps import Step
 from app.domain.studies import Objective, Study
 from app.domain.workers import Worker

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from app.domain.changes import ChangeSet, Event
-from app.domain.sample_rules import runs_that_wait
 from app.domain.samples import NewSample
 from app.domain.studies import Objective, Study, co_objectives_of
+from app.domain.work.changes import ChangeSet, Event
+from app.domain.work.sample_rules import runs_that_wait
 from app.errors import PointInvalid, RequestRefused
 from app.service.planning.schedule import is_step_waiting
 from app.service.studies.lifecycle import require_study

@@ -1,6 +1,6 @@
 """Exclude a sample from front and models, and restore it."""
 
-from app.domain.changes import ChangeSet, Event
+from app.domain.work.changes import ChangeSet, Event
 from app.errors import SampleUnknown
 from app.service.studies.lifecycle import require_study
 from app.store.database import Connection, Database

@@ -4,10 +4,8 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.domain import job_rules
-from app.domain.changes import ChangeSet, Event, supersede
 from app.domain.jobs import Job
-from app.domain.ratios import declared_ratios
+from app.domain.planning.ratios import declared_ratios
 from app.domain.studies import (
     ENDING_DETAILS,
     NewObjective,
@@ -15,6 +13,8 @@ from app.domain.studies import (
     Study,
     co_objectives_of,
 )
+from app.domain.work import job_rules
+from app.domain.work.changes import ChangeSet, Event, supersede
 from app.errors import (
     ObjectiveUnknown,
     RequestRefused,

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.domain.ratios import ENOUGH_DURATIONS, LAST_DURATIONS, ratio_source
+from app.domain.planning.ratios import ENOUGH_DURATIONS, LAST_DURATIONS, ratio_source
 from app.domain.steps import Step
 from app.domain.studies import Objective, Study
 from app.domain.times import iso

@@ -1,9 +1,9 @@
 """Cancel one job by hand: a run that hangs, or that is no longer worth its time."""
 
-from app.domain import job_rules
-from app.domain.changes import ChangeSet, Event
 from app.domain.jobs import Job
 from app.domain.studies import co_objectives_of
+from app.domain.work import job_rules
+from app.domain.work.changes import ChangeSet, Event
 from app.errors import JobNotCancellable, JobUnknown
 from app.service.planning.schedule import schedule_due_steps
 from app.service.work.other_jobs import add_changes_of_other_jobs

@@ -5,11 +5,11 @@ Run by planners.
 
 from collections.abc import Sequence
 
-from app.domain import job_rules
-from app.domain.changes import ChangeSet
 from app.domain.jobs import Job
-from app.domain.scheduling import prefix_until_due
+from app.domain.planning.scheduling import prefix_until_due
 from app.domain.studies import Study, co_objectives_of
+from app.domain.work import job_rules
+from app.domain.work.changes import ChangeSet
 from app.fault_points import point
 from app.service.planning.schedule import schedule_due_steps
 from app.service.work.other_jobs import add_changes_of_other_jobs

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from app.domain import job_rules
-from app.domain.changes import ChangeSet
 from app.domain.jobs import Attempt, Job
 from app.domain.studies import Objective, Study, co_objectives_of
 from app.domain.times import iso
+from app.domain.work import job_rules
+from app.domain.work.changes import ChangeSet
 from app.fault_points import point
 from app.store.database import Connection, Database
 from app.store.studies.studies import objectives_of, studies_to_cancel

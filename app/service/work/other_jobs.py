@@ -1,8 +1,8 @@
 """The other jobs of a sample, after a result of one of its runs."""
 
-from app.domain.changes import ChangeSet
-from app.domain.sample_rules import change_other_jobs, samples_with_affected_jobs
 from app.domain.studies import CoObjectives
+from app.domain.work.changes import ChangeSet
+from app.domain.work.sample_rules import change_other_jobs, samples_with_affected_jobs
 from app.store.database import Connection
 from app.store.work.row_locks import lock_jobs_not_held_of
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from app.domain import job_rules
-from app.domain.changes import ChangeSet
 from app.domain.studies import Study, co_objectives_of
+from app.domain.work import job_rules
+from app.domain.work.changes import ChangeSet
 from app.service.planning.schedule import schedule_due_steps
 from app.store.database import Connection, Database
 from app.store.studies.studies import find_study_by_id, objectives_of

@@ -7,13 +7,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.domain import job_rules
-from app.domain.changes import ChangeSet
-from app.domain.job_rules import Report
 from app.domain.jobs import Attempt, Job
-from app.domain.scheduling import prefix_until_due
-from app.domain.stepping import may_plan
+from app.domain.planning.scheduling import prefix_until_due
+from app.domain.planning.stepping import may_plan
 from app.domain.studies import CoObjectives, Objective, Study, co_objectives_of
+from app.domain.work import job_rules
+from app.domain.work.changes import ChangeSet
+from app.domain.work.job_rules import Report
 from app.fault_points import point
 from app.service.planning.schedule import is_step_waiting, schedule_due_steps
 from app.service.work.other_jobs import add_changes_of_other_jobs

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, or_, select
 
-from app.domain.timeline import SlotAttempt
+from app.domain.monitoring.timeline import SlotAttempt
 from app.store.sql.in_array import in_array
 from app.store.tables import attempts, jobs, workers
 from counterpoise.wire.codes import FailureKind, Outcome

@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, delete, insert, select
 
-from app.domain.step_models import PredictingStep, StepModels
+from app.domain.planning.step_models import PredictingStep, StepModels
 from app.store.tables import step_models, steps
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import Connection, Integer, bindparam, case, update
 
-from app.domain.promotion import Promotion, promotions
 from app.domain.steps import Step
 from app.domain.studies import CoObjectives
+from app.domain.work.promotion import Promotion, promotions
 from app.store.sql.bulk import bulk_update
 from app.store.sql.in_array import in_array
 from app.store.studies.samples import add_jobs, outputs_of

@@ -70,8 +70,8 @@ class ConvergenceView(BaseModel):
     steps: int = Field(description="search steps in all")
     points: list[ConvergencePoint]
     recent: RecentGain | None = Field(description="null before the second step")
-    verdict: Convergence
+    assessment: Convergence
     detail: str = Field(
-        description="the verdict as a sentence",
+        description="the assessment as a sentence",
         examples=["The last 12 slow runs (10 h) added 0.3 % to the hypervolume."],
     )

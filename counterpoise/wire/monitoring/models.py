@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from counterpoise.wire.codes import ModelVerdict
+from counterpoise.wire.codes import ModelAssessment
 
 
 class ModelAtStep(BaseModel):
@@ -52,8 +52,8 @@ class OutputModel(BaseModel):
     objective: str
     unit: str | None
     direction: str
-    verdict: ModelVerdict
-    detail: str = Field(description="the verdict as a sentence")
+    assessment: ModelAssessment
+    detail: str = Field(description="the assessment as a sentence")
     steps: list[ModelAtStep]
     forecasts: list[Forecast] = Field(
         description="of the latest full samples whose values came in, oldest first"

@@ -26,9 +26,9 @@ def test_every_page_of_a_study_without_values_is_empty(wing: Wing) -> None:
     assert timeline["next"] is None
     convergence = wing.get("/convergence")
     assert (convergence["points"], convergence["recent"]) == ([], None)
-    assert convergence["verdict"] == "too_early"
-    verdicts = [output["verdict"] for output in wing.get("/models")["outputs"]]
-    assert verdicts == ["unknown"] * 3
+    assert convergence["assessment"] == "too_early"
+    assessments = [output["assessment"] for output in wing.get("/models")["outputs"]]
+    assert assessments == ["unknown"] * 3
     balance = wing.get("/balance")
     assert balance["items"] == []
     assert [total["full"] for total in balance["objectives"]] == [0, 0]
@@ -170,7 +170,7 @@ def test_models_compare_predictions_with_later_values(finished: Wing) -> None:
     # In the user's direction: lift is maximised and positive.
     assert all(forecast["predicted"] > 0 for forecast in lift["forecasts"])
     assert mass["steps"][-1]["size"] >= 4
-    assert mass["verdict"] != "unknown"
+    assert mass["assessment"] != "unknown"
     assert 0 <= mass["within_two"] <= 1
 
 

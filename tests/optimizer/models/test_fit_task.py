@@ -11,7 +11,7 @@ from app.optimizer.models.fit_task import (
     spread_over_values,
     thin,
 )
-from app.optimizer.models.kriging import Kriging
+from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.snapshot import Data
 
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from app.optimizer.models.kriging import Kriging
+from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.models.surrogate import Surrogate, product_of_experts
 
 POSITIVE = st.floats(1e-6, 1e6)

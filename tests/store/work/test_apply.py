@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import Connection, Table, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
-from app.domain.changes import AttemptEnd, ChangeSet, JobChange, Result
 from app.domain.jobs import Lease
+from app.domain.work.changes import AttemptEnd, ChangeSet, JobChange, Result
 from app.errors import StateChanged
 from app.store.database import Database
 from app.store.tables import (

@@ -27,7 +27,7 @@ from app.optimizer.models.evidence.hyperparameters import (
     per_coordinate,
 )
 from app.optimizer.models.evidence.pairs import Gradient, make_pairs
-from app.optimizer.models.likelihood import LEAST_VARIANCE, invert_lower
+from app.optimizer.models.kriging.likelihood import LEAST_VARIANCE, invert_lower
 
 Evaluation = tuple[float, Floats]  # a value and its gradient
 LARGEST_NUGGET = 1.0

@@ -26,8 +26,8 @@ from app.optimizer.models.evidence.hyperparameters import (
 from app.optimizer.models.evidence.kernels import cross_kernel, scaled_coordinates
 from app.optimizer.models.evidence.leave_one_out import LeaveOneOut, leave_one_out
 from app.optimizer.models.evidence.penalised_likelihood import PenalisedLikelihood
-from app.optimizer.models.likelihood import invert_lower
-from app.optimizer.models.standardise import is_constant
+from app.optimizer.models.kriging.likelihood import invert_lower
+from app.optimizer.models.kriging.standardise import is_constant
 
 LN_2PI = float(np.log(2.0 * np.pi))
 

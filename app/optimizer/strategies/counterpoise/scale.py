@@ -13,7 +13,7 @@ import numpy as np
 from moocore import is_nondominated
 
 from app.optimizer.arrays import Bools, Floats
-from app.optimizer.models.standardise import is_constant
+from app.optimizer.models.kriging.standardise import is_constant
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -90,6 +90,6 @@ function columnsOf(lines) {
     { key: "front", title: "Front", isNumber: true, value: (study) => study.front, cell: (study) => count(study.front) },
     { key: "hypervolume", title: "Hypervolume", isNumber: true, value: (study) => study.hypervolume.at(-1), cell: (study) => number(study.hypervolume.at(-1), 5) },
     { key: "gain", title: "Recent gain", isNumber: true, value: (study) => known.get(study.name)?.recent?.share, cell: (study) => percent(known.get(study.name)?.recent?.share, 1) },
-    { key: "verdict", title: "In words", cell: (study) => known.get(study.name)?.detail ?? "" },
+    { key: "assessment", title: "In words", cell: (study) => known.get(study.name)?.detail ?? "" },
   ];
 }

@@ -14,7 +14,7 @@ export const AGAINST = {
   time: { title: "time since the start", value: (point) => point.elapsed_s, format: duration },
   step: { title: "step", isWhole: true, value: (point) => point.number },
 };
-const VERDICTS = {
+const ASSESSMENTS = {
   too_early: ["", "Too early to say"],
   improving: ["good", "Still improving"],
   slowing: ["warn", "Slowing down"],
@@ -32,7 +32,7 @@ function Charts({ study, data }) {
   const against = AGAINST[route.value.query.against] ? route.value.query.against : "slow";
   return html`
     <div class="stack">
-      <${Verdict} study=${study} data=${data} />
+      <${Assessment} study=${study} data=${data} />
       ${points.length < 2
         ? html`<${Panel}><${Empty} title="The line begins with the second step"><p>The hypervolume measures how much of the objectives' space the front dominates; it is computed with every step of the search.</p><//><//>`
         : html`
@@ -48,12 +48,12 @@ function Charts({ study, data }) {
   `;
 }
 
-function Verdict({ study, data }) {
-  const [tone, word] = VERDICTS[data.verdict] ?? ["", data.verdict];
+function Assessment({ study, data }) {
+  const [tone, word] = ASSESSMENTS[data.assessment] ?? ["", data.assessment];
   const last = data.points.at(-1);
   return html`
     <${Panel} controls=${html`<${StudyActions} study=${study} />`} title="Is it still worth the money?">
-      <p class="verdict"><${Badge} tone=${tone}>${word}<//> ${data.detail}</p>
+      <p class="assessment"><${Badge} tone=${tone}>${word}<//> ${data.detail}</p>
       <dl class="metrics">
         <${Metric} label="Hypervolume" value=${number(last?.hypervolume)} extra=${data.exact === false ? "approximated" : ""} />
         <${Metric} label="Recent gain" value=${data.recent?.share === null || !data.recent ? "–" : percent(data.recent.share, 1)}

@@ -33,7 +33,7 @@ function Charts({ study, data }) {
   const outputs = data.outputs.map((output, index) => ({ ...output, index }));
   return html`
     <div class="stack">
-      <${Panel} title="Verdicts"><${Table} caption="Verdicts" columns=${VERDICTS} rows=${outputs} rowKey=${(row) => row.objective} /><//>
+      <${Panel} title="Assessments"><${Table} caption="Assessments" columns=${ASSESSMENTS} rows=${outputs} rowKey=${(row) => row.objective} /><//>
       <div class="grid">
         <${OverSteps} study=${study} outputs=${outputs} field="skill" title="Skill over steps"
           note="Leave-one-out Q²: 1 is perfect, 0 no better than the mean." />
@@ -48,9 +48,9 @@ function Charts({ study, data }) {
 }
 
 const last = (row) => row.steps.at(-1);
-const VERDICTS = [
+const ASSESSMENTS = [
   { key: "output", title: "Output", isName: true, value: (row) => row.objective, cell: (row) => html`<${OutputName} name=${row.objective} unit=${row.unit} index=${row.index} />` },
-  { key: "verdict", title: "Verdict", value: (row) => row.verdict, cell: (row) => html`<${Badge} tone=${TONES[row.verdict] ?? ""}>${row.verdict}<//>` },
+  { key: "assessment", title: "Assessment", value: (row) => row.assessment, cell: (row) => html`<${Badge} tone=${TONES[row.assessment] ?? ""}>${row.assessment}<//>` },
   { key: "detail", title: "Why", cell: (row) => row.detail },
   { key: "size", title: "Values", isNumber: true, value: (row) => last(row)?.size },
   { key: "skill", title: "Skill", isNumber: true, value: (row) => last(row)?.skill, cell: (row) => number(last(row)?.skill, 3) },

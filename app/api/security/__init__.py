@@ -1,0 +1,1 @@
+"""Who may do what, and limits on what a request may cost."""

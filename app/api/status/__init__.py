@@ -1,0 +1,1 @@
+"""Health checks, metrics, and that a server is up."""

@@ -1,0 +1,1 @@
+"""What the pages show: timeline, designs that stand out, assessments."""

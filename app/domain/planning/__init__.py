@@ -1,0 +1,1 @@
+"""When a step is due, what it reads and supersedes, and ratios."""

@@ -1,0 +1,1 @@
+"""What happens to jobs and samples: rules that fill a change set."""

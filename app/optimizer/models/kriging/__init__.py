@@ -1,0 +1,1 @@
+"""Ordinary kriging with its own likelihood."""
