@@ -168,6 +168,7 @@ def optimise(
             _snapshot(told, snapshot.step + 1, budget),
             theta=proposal.theta,
             frozen_theta=proposal.frozen_theta,
+            warm_starts=proposal.warm_starts,
         )
     return decode(declared.variables, told.full)
 

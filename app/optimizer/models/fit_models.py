@@ -9,12 +9,9 @@ import numpy as np
 from numpy.random import Generator
 
 from app.optimizer.arrays import Floats
-from app.optimizer.limits import KEPT, compress, margin_scale
-from app.optimizer.models.feasibility import (
-    Feasibility,
-    fit_hidden,
-    known_violation,
-)
+from app.optimizer.limits import compress
+from app.optimizer.models.feasibility import known_violation
+from app.optimizer.models.fit_feasibility import fit_feasibility
 from app.optimizer.models.fit_task import FitTask, FrozenModels, Map
 from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.models.kriging.standardise import is_constant
@@ -59,30 +56,32 @@ def fit_models(
         problem.cheap,
         strategy.infeasible,
     )
-    outputs = range(len(problem.outputs))
-    training_sets = tuple(
-        _as_margins(problem, i, strategy.train(archive, i, rng)) for i in outputs
-    )
+    m = problem.m
+    training_sets = tuple(strategy.train(archive, i, rng) for i in range(m))
+    full = F[rows] if violation is None else _feasible_rows(F[rows], violation[rows])
+    low, spread = ranges(full[:, :m], training_sets)
+    learnt = strategy.infeasible == "learnt"
+    if violation is not None or (learnt and snapshot.has_infeasible):
+        tails = zip(training_sets, low, spread, strict=True)
+        training_sets = tuple(without_tail(*tail) for tail in tails)
+        frozen = ()  # what is a tail changes with the samples
     truths = _truths(training_sets, truth or {})
     reused = _reused(training_sets, frozen)
     tasks = _fit_tasks(problem, snapshot, training_sets, reused)
     fitted = dict(zip(tasks, fit(strategy.fit, tasks.values()), strict=True))
     surrogates, reports = _ensembles(snapshot, truths, reused | fitted)
-    m = problem.m
-    full = F[rows] if violation is None else _feasible_rows(F[rows], violation[rows])
-    low, spread = ranges(full[:, :m], training_sets[:m])
-    feasibility = _feasibility(
-        problem, snapshot, strategy, surrogates, training_sets, rng
+    values = tuple(_all_values(training) for training in training_sets)
+    limits = fit_feasibility(
+        problem, snapshot, surrogates, values, rng, fit=fit, hidden=learnt
     )
     return Models(
         X[rows],
         F[rows, :m],
         low,
         spread,
-        surrogates[:m],
-        reports,
-        feasibility,
-        surrogates[m:],
+        surrogates,
+        (*reports, *limits.reports),
+        limits.feasibility,
     )
 
 
@@ -92,36 +91,18 @@ def _feasible_rows(F: Floats, violation: Floats) -> Floats:
     return feasible if len(feasible) > 1 else F
 
 
-def _feasibility(
-    problem: Problem,
-    snapshot: Snapshot,
-    strategy: Strategy,
-    surrogates: tuple[Surrogate, ...],
-    training_sets: Sequence[TrainingSet],
-    rng: Generator,
-) -> Feasibility | None:
-    learnt = strategy.infeasible == "learnt"
-    hidden = fit_hidden(snapshot, _groups(problem), rng) if learnt else None
-    # Of all values that train a model, so that incomplete samples count
-    values = [_all_values(training) for training in training_sets]
-    spread = np.array([np.ptp(y) if len(y) > 0 else 0.0 for y in values])  # (M,)
-    objectives, constraints = problem.limits[: problem.m], problem.constraints
-    limits = (*objectives, *[KEPT] * len(constraints))
-    feasibility = Feasibility(limits, surrogates, spread, hidden)
-    return feasibility if feasibility.is_limited else None
-
-
-def _as_margins(problem: Problem, i: int, training: TrainingSet) -> TrainingSet:
-    """Of a constraint, its compressed margins: only the limit's neighbourhood matters,
-    and values far from it would spoil the model.
+def without_tail(training: TrainingSet, low: float, spread: float) -> TrainingSet:
+    """Values beyond the worst feasible one, `low + spread`, lose their differences:
+    those of infeasible samples can be a million times larger, and would spoil the model
+    where it matters.
     """
-    if i < problem.m or training.truth:
+    if spread <= 0.0 or training.truth:
         return training
-    limit = problem.limits[i]
-    scale = margin_scale(limit.margin(_all_values(training)))
+    worst = low + spread
 
     def of(data: Data) -> Data:
-        return Data(data.X, compress(limit.margin(data.y), scale))
+        beyond = compress(np.maximum(data.y - worst, 0.0), spread)
+        return Data(data.X, np.minimum(data.y, worst) + spread * beyond)
 
     frozen = None if training.frozen is None else of(training.frozen)
     return TrainingSet(of(training.model), frozen)
