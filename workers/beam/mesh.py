@@ -9,7 +9,10 @@ from skfem import MeshQuad
 from workers.beam.geometry import LENGTH, Arm
 
 Array = NDArray[np.float64]
-SIDE, RINGS = 12, 8  # elements along each side of a rectangle, and from it to the circle
+SIDE, RINGS = (
+    12,
+    8,
+)  # elements along each side of a rectangle, and from it to the circle
 DIGITS = 10  # to which points of neighbours are the same
 
 
@@ -22,7 +25,7 @@ def mesh_of(arm: Arm, side: int = SIDE, rings: int = RINGS) -> MeshQuad:
     k = len(outline)
     part = np.vstack([circle + s * (outline - circle) for s in graded(rings)])
     centres = width * (np.arange(arm.holes) + 0.5)
-    points = np.vstack([part + [x, 0.0] for x in centres])
+    points = np.vstack([part + np.array([x, 0.0]) for x in centres])
     around = ring_elements(k, rings)
     elements = np.vstack([around + i * len(part) for i in range(arm.holes)])
     _, first, same = np.unique(

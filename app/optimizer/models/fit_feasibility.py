@@ -11,15 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from app.optimizer.arrays import Floats
+from app.optimizer.feasible_view import FeasibleView, is_limited
 from app.optimizer.limits import KEPT, Limit, compress, margin_scale
 from app.optimizer.models.evidence.objective_fit import EvidenceTask, fit_objective
 from app.optimizer.models.evidence.training_rows import Told
-from app.optimizer.models.feasibility import Feasibility, fit_hidden
+from app.optimizer.models.feasibility import Feasibility, LimitedOutput, fit_hidden
 from app.optimizer.models.fit_task import Map
 from app.optimizer.models.model_report import ModelReport
-from app.optimizer.models.surrogate import Surrogate
+from app.optimizer.models.predictor import Predictor
 from app.optimizer.models.told_values import evidence_told
+from app.optimizer.models.training_data import values_of
 from app.optimizer.problem import Problem
 from app.optimizer.snapshot import Data, Snapshot
 
@@ -33,35 +34,38 @@ class FittedLimits:
 def fit_feasibility(
     problem: Problem,
     snapshot: Snapshot,
-    objectives: Sequence[Surrogate],
-    values: Sequence[Floats],
+    view: FeasibleView,
+    objectives: Sequence[Predictor],
     rng: Generator,
-    *,
     fit: Map = map,
-    hidden: bool = True,
 ) -> FittedLimits:
-    """`objectives` predict the values of objectives, whose limits are in their own
-    units; `values`: those that they learnt from. `hidden`: learn from infeasible
-    samples.
-    """
+    """`objectives` predict the view's values."""
+    if not is_limited(problem, snapshot):
+        return FittedLimits(None, ())
+    parts = [
+        LimitedOutput(limit, predictor, spread_of(view.snapshot, i))
+        for i, (limit, predictor) in enumerate(
+            zip(view.limits, objectives, strict=True)
+        )
+    ]
     tasks = constraint_tasks(problem, snapshot, rng)
     fitted = dict(zip(tasks, fit(fit_objective, tasks.values()), strict=True))
-    surrogates, reports, learnt = list(objectives), [], list(values)
+    reports = []
     for i in range(problem.m, len(problem.outputs)):
         own = fitted.get(i)
-        surrogates.append(Surrogate() if own is None else Surrogate(own.model))
+        if own is not None:
+            parts.append(LimitedOutput(KEPT, own.model, float(np.ptp(own.fitted.y))))
         reports.append(None if own is None else own.report)
-        learnt.append(np.empty(0) if own is None else own.fitted.y)
     groups = problem.groups if problem.width > problem.d else None
-    feasibility = Feasibility(
-        (*problem.limits[: problem.m], *[KEPT] * len(problem.constraints)),
-        tuple(surrogates),
-        np.array([np.ptp(y) if len(y) > 0 else 0.0 for y in learnt]),
-        fit_hidden(snapshot, groups, rng) if hidden else None,
-    )
-    return FittedLimits(
-        feasibility if feasibility.is_limited else None, tuple(reports)
-    )
+    hidden = fit_hidden(snapshot, groups, rng)
+    limited = tuple(part for part in parts if part.limit.is_limited)
+    return FittedLimits(Feasibility(limited, hidden), tuple(reports))
+
+
+def spread_of(snapshot: Snapshot, i: int) -> float:
+    """The range of all values of an objective."""
+    values = values_of(snapshot, i).y
+    return float(np.ptp(values)) if len(values) > 0 else 0.0
 
 
 def constraint_tasks(

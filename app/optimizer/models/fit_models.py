@@ -9,9 +9,6 @@ import numpy as np
 from numpy.random import Generator
 
 from app.optimizer.arrays import Floats
-from app.optimizer.limits import compress
-from app.optimizer.models.feasibility import known_violation
-from app.optimizer.models.fit_feasibility import fit_feasibility
 from app.optimizer.models.fit_task import FitTask, FrozenModels, Map
 from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.models.kriging.standardise import is_constant
@@ -20,7 +17,7 @@ from app.optimizer.models.step_models import Models
 from app.optimizer.models.surrogate import Surrogate, Truth
 from app.optimizer.models.training_data import Archive, TrainingSet, choose_full
 from app.optimizer.problem import Problem
-from app.optimizer.snapshot import Data, Snapshot
+from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.strategy import Strategy
 
 # An objective's number, and whether it is the frozen member of its ensemble
@@ -46,8 +43,7 @@ def fit_models(
     order = np.lexsort((*snapshot.F.T, *snapshot.X.T))
     X, F = snapshot.X[order], snapshot.F[order]
     size = strategy.training_size(problem.d)
-    violation = known_violation(problem.limits, F)  # (n,), or None
-    rows = choose_full(F[:, : problem.m], size, rng, violation)
+    rows = choose_full(F, size, rng)
     archive = Archive(
         snapshot,
         order[rows],
@@ -56,62 +52,14 @@ def fit_models(
         problem.cheap,
         strategy.infeasible,
     )
-    m = problem.m
-    training_sets = tuple(strategy.train(archive, i, rng) for i in range(m))
-    full = F[rows] if violation is None else _feasible_rows(F[rows], violation[rows])
-    low, spread = ranges(full[:, :m], training_sets)
-    learnt = strategy.infeasible == "learnt"
-    if violation is not None or (learnt and snapshot.has_infeasible):
-        tails = zip(training_sets, low, spread, strict=True)
-        training_sets = tuple(without_tail(*tail) for tail in tails)
-        frozen = ()  # what is a tail changes with the samples
+    training_sets = tuple(strategy.train(archive, i, rng) for i in range(problem.m))
     truths = _truths(training_sets, truth or {})
     reused = _reused(training_sets, frozen)
     tasks = _fit_tasks(problem, snapshot, training_sets, reused)
     fitted = dict(zip(tasks, fit(strategy.fit, tasks.values()), strict=True))
     surrogates, reports = _ensembles(snapshot, truths, reused | fitted)
-    values = tuple(_all_values(training) for training in training_sets)
-    limits = fit_feasibility(
-        problem, snapshot, surrogates, values, rng, fit=fit, hidden=learnt
-    )
-    return Models(
-        X[rows],
-        F[rows, :m],
-        low,
-        spread,
-        surrogates,
-        (*reports, *limits.reports),
-        limits.feasibility,
-    )
-
-
-def _feasible_rows(F: Floats, violation: Floats) -> Floats:
-    """Those that keep all limits; all, if that leaves no range."""
-    feasible = F[violation == 0.0]
-    return feasible if len(feasible) > 1 else F
-
-
-def without_tail(training: TrainingSet, low: float, spread: float) -> TrainingSet:
-    """Values beyond the worst feasible one, `low + spread`, lose their differences:
-    those of infeasible samples can be a million times larger, and would spoil the model
-    where it matters.
-    """
-    if spread <= 0.0 or training.truth:
-        return training
-    worst = low + spread
-
-    def of(data: Data) -> Data:
-        beyond = compress(np.maximum(data.y - worst, 0.0), spread)
-        return Data(data.X, np.minimum(data.y, worst) + spread * beyond)
-
-    frozen = None if training.frozen is None else of(training.frozen)
-    return TrainingSet(of(training.model), frozen)
-
-
-def _all_values(training: TrainingSet) -> Floats:
-    if training.frozen is None:
-        return training.model.y
-    return np.append(training.model.y, training.frozen.y)
+    low, spread = ranges(F[rows], training_sets)
+    return Models(X[rows], F[rows], low, spread, surrogates, reports)
 
 
 def _groups(problem: Problem) -> tuple[int, ...] | None:
@@ -120,9 +68,9 @@ def _groups(problem: Problem) -> tuple[int, ...] | None:
 
 def check_dimensions(problem: Problem, snapshot: Snapshot) -> None:
     d, m = snapshot.X.shape[1], snapshot.F.shape[1]
-    if (problem.width, len(problem.outputs)) != (d, m):
+    if (problem.width, problem.m) != (d, m):
         raise ValueError(
-            f"the problem has {problem.width} variables and {len(problem.outputs)} objectives,"
+            f"the problem has {problem.width} variables and {problem.m} objectives,"
             f" the snapshot {d} and {m}:"
             " it is one of another problem"
         )

@@ -74,7 +74,7 @@ def take_common(
 
 def no_extras(problem: Problem) -> tuple[Drawn, ...]:
     """No cheap-only samples: strategies that wait for the expensive objectives."""
-    return (Drawn(np.empty((0, problem.d)), ()),) * problem.m
+    return (Drawn(np.empty((0, problem.width)), ()),) * problem.m
 
 
 def no_models(problem: Problem, snapshot: Snapshot) -> Models:

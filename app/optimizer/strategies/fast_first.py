@@ -39,7 +39,7 @@ def fast_first_step(
     selected: list[Source] = ["selected"] * len(chosen)
     full = Drawn(chosen, tuple(selected))
     if missing > 0:
-        nobody = np.empty((0, problem.d))
+        nobody = np.empty((0, problem.width))
         others = take_full(
             problem, snapshot, candidates(problem.variables, nobody, snapshot.X, rng)
         )
@@ -79,7 +79,7 @@ def _generation(
     rng: Generator,
 ) -> Drawn:
     if data is None:
-        return Drawn(np.empty((0, problem.d)), ())
+        return Drawn(np.empty((0, problem.width)), ())
     taken = np.vstack([known_points(snapshot, j), full])
     ids = np.arange(len(data))
     X = next_generation(problem, data, ids, int(counts[j]), rng, taken)

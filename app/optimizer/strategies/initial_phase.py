@@ -51,8 +51,15 @@ def genetic_generation(
     """A generation of the genetic algorithm that minimises one cheap objective."""
     if state.objective is None or state.data is None or state.ids is None:
         raise ValueError("this stream needs an objective, its values and their ids")
-    X = next_generation(problem, state.data, state.ids, state.size, rng, state.taken)
-    return tuple(X if j == state.objective else X[:0] for j in range(problem.m))
+    if state.objective < problem.m:
+        X = next_generation(
+            problem, state.data, state.ids, state.size, rng, state.taken
+        )
+    else:
+        # A constraint has no best value: what is known of its limit matters
+        X = initial_design(problem, state.size, rng, known=state.taken)
+    outputs = range(len(problem.outputs))
+    return tuple(X if j == state.objective else X[:0] for j in outputs)
 
 
 def common_generation(
@@ -62,7 +69,7 @@ def common_generation(
     of the stream are for the cheapest ones only.
     """
     X = initial_design(problem, state.size, rng, known=state.taken)
-    left = np.maximum(initial_counts(problem, state.n) - state.planned, 0)  # (m,)
+    left = np.maximum(initial_counts(problem, state.n) - state.planned, 0)  # (M,)
     return share(X, left)
 
 
@@ -75,10 +82,10 @@ def initial_points(
 
 
 def initial_counts(problem: Problem, n: int) -> Ints:
-    """Cheap-only evaluations of each objective that fit beside the design of n points:
-    (r_j - 1) n, (m,).
+    """Cheap-only evaluations of each output that fit beside the design of n points:
+    (r_j - 1) n, (M,).
     """
-    counts = np.zeros(problem.m, dtype=np.int64)
+    counts = np.zeros(len(problem.outputs), dtype=np.int64)
     for j in problem.cheap:
         counts[j] = (int(problem.ratios[j]) - 1) * n
     return counts

@@ -15,6 +15,7 @@ from app.optimizer.proposal.proposal import Proposal
 from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.strategy import Resources, Strategy
 from app.optimizer.strategies.waiting import NO_STREAMS
+from app.optimizer.strategies.within_limits import on_objectives
 
 
 def random_step(
@@ -24,11 +25,11 @@ def random_step(
     rng: Generator,
     _resources: Resources,
 ) -> Proposal:
-    nobody = np.empty((0, problem.d))
+    nobody = np.empty((0, problem.width))
     points = offspring_of(problem.variables, nobody, snapshot.batch, rng)
     full = take_full(problem, snapshot, points)
     models = no_models(problem, snapshot)
     return make_proposal(problem, snapshot, models, nobody, full, no_extras(problem))
 
 
-RANDOM = Strategy(step=random_step, initial=NO_STREAMS)
+RANDOM = Strategy(step=on_objectives(random_step), initial=NO_STREAMS)
