@@ -9,6 +9,7 @@ from app.domain.planning.stepping import LAMBDA
 from app.optimizer.problem import Problem
 from app.optimizer.propose import propose
 from app.optimizer.random_streams import NO_OBJECTIVE, generator
+from app.optimizer.samples import no_samples
 from app.optimizer.search.design import initial_design
 from app.optimizer.search.genetic_algorithm import next_generation
 from app.optimizer.snapshot import Data, Snapshot
@@ -37,6 +38,7 @@ def begin(
         steps=[np.empty(0, dtype=np.int64)] * outputs,
         infeasible=[nothing] * outputs,
         frozen=[None] * outputs,
+        pool=no_samples(d, outputs),
     )
     rng = generator(seed, StepKind.INITIAL, NO_OBJECTIVE, 0)
     told.add_full(initial_design(declared, problem.n, rng))

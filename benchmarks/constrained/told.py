@@ -43,7 +43,8 @@ class Told:
     steps: list[NDArray[np.int64]] = field(default_factory=list)
     infeasible: list[Array] = field(default_factory=list)
     frozen: list[Data | None] = field(default_factory=list)
-    pool: Samples = NO_SAMPLES  # cheap-only samples that can be promoted
+    # Cheap-only samples that can be promoted
+    pool: Samples = NO_SAMPLES
 
     def values(self, U: Array) -> tuple[Array, Bools]:
         """Values of all declared outputs at points of the cube, and which are
@@ -94,7 +95,7 @@ class Told:
         values = np.where(known, Y, 0.0)[kept]
         steps = np.full(int(kept.sum()), step, dtype=np.int64)
         new = Samples(points[kept], values, known[kept], steps)
-        self.pool = join(self.pool, new) if len(self.pool) else new
+        self.pool = join(self.pool, new)
 
     def promote(self, rows: NDArray[np.int64]) -> None:
         self.add_full(self.pool.X[rows])
