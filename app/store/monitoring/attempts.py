@@ -108,6 +108,48 @@ RUNNING_AT: Select[Any] = select(_before).where(
 )
 
 
+def latest_attempts(
+    connection: Connection, objectives: Sequence[int], most: int
+) -> list[SlotAttempt]:
+    """The last `most` attempts of each objective, in no particular order."""
+    found: list[SlotAttempt] = []
+    for objective in objectives:
+        rows = connection.execute(LATEST, {"objective": objective, "most": most})
+        found += [_slot_attempt(row) for row in rows]
+    return found
+
+
+LATEST: Select[Any] = (
+    select(*_COLUMNS)
+    .where(_is_of_objective)
+    .order_by(attempts.c.leased_at.desc(), attempts.c.id.desc())
+    .limit(bindparam("most"))
+)
+
+
+def start_of_latest(
+    connection: Connection, objectives: Sequence[int], end: float, most: int
+) -> float | None:
+    """When the first of the last `most` attempts that began before `end` began; None
+    if there are fewer. Reads at most `most` rows of each objective.
+    """
+    times: list[float] = []
+    for objective in objectives:
+        times += connection.execute(
+            BEGUN_BEFORE, {"objective": objective, "end": end, "most": most}
+        ).scalars()
+    times.sort(reverse=True)
+    return times[most - 1] if len(times) >= most else None
+
+
+BEGUN_BEFORE: Select[Any] = (
+    select(attempts.c.leased_at)
+    .where(_is_of_objective, attempts.c.leased_at < bindparam("end"))
+    .order_by(attempts.c.leased_at.desc())
+    .limit(bindparam("most"))
+)
+
+
 def attempts_by_id(
     connection: Connection, ids: Collection[int]
 ) -> dict[int, SlotAttempt]:
