@@ -58,8 +58,5 @@ def _speed(of_run: Sequence[SlotAttempt], objective: int, worker: int) -> Speed:
 
 
 def _durations(attempts: Sequence[SlotAttempt]) -> list[float]:
-    return [
-        attempt.ended_at - attempt.started_at
-        for attempt in attempts
-        if attempt.outcome in RETURNED and attempt.ended_at is not None
-    ]
+    returned = [attempt for attempt in attempts if attempt.outcome in RETURNED]
+    return [attempt.took_s for attempt in returned if attempt.took_s is not None]

@@ -23,6 +23,7 @@ _COLUMNS = (
     attempts.c.ended_at,
     attempts.c.outcome,
     attempts.c.failure,
+    attempts.c.duration_s,
 )
 
 
@@ -187,4 +188,5 @@ def _slot_attempt(row: Any) -> SlotAttempt:
         ended_at=row.ended_at,
         outcome=Outcome(row.outcome) if row.outcome is not None else None,
         failure=FailureKind(row.failure) if row.failure is not None else None,
+        duration_s=row.duration_s,
     )

@@ -1,5 +1,7 @@
 """Paces are compared with the other workers' median, by run."""
 
+from dataclasses import replace
+
 from app.domain.monitoring.speeds import speeds
 from app.domain.monitoring.timeline import SlotAttempt
 from counterpoise.wire.codes import Outcome
@@ -37,6 +39,12 @@ def test_failures_are_counted_and_enter_no_median() -> None:
     (speed,) = speeds([attempt(1, 2.0), attempt(1, 90.0, Outcome.FAILED), lost])
     assert (speed.done, speed.failed, speed.median_s) == (1, 2, 2.0)
     assert speed.pace is None  # nobody to compare with
+
+
+def test_the_time_that_a_worker_measured_counts() -> None:
+    measured = replace(attempt(1, 90.0), duration_s=4.0)
+    (speed,) = speeds([measured])
+    assert speed.median_s == 4.0
 
 
 def test_few_runs_make_nobody_slow_and_runs_are_not_mixed() -> None:

@@ -13,14 +13,19 @@ export function SpeedsPanel({ study }) {
   const index = new Map(study.objectives.map(({ name }, position) => [name, position]));
   const rows = data.items.map((item) => ({ ...item, index: index.get(item.objective) ?? 7 }));
   const slow = [...new Set(rows.filter((row) => row.slow).map(({ worker }) => worker))];
-  const note = slow.length
-    ? `Slower than the others: ${listed(slow, 3)}.`
-    : "No worker is clearly slower than the others at the same run.";
+  const isCompared = rows.some(({ pace }) => pace !== null);
   return html`
-    <${Panel} title="Speed of the workers" note=${note}>
+    <${Panel} title="Speed of the workers" note=${noteOf(slow, isCompared)}>
       <${Table} caption="Speed of the workers" columns=${COLUMNS} rows=${rows} rowKey=${(row) => `${row.worker} ${row.objective}`} size=${8} />
     <//>
   `;
+}
+
+function noteOf(slow, isCompared) {
+  if (slow.length) return `Slower than the others: ${listed(slow, 3)}.`;
+  return isCompared
+    ? "No worker is clearly slower than the others at the same run."
+    : "Workers are compared as soon as several have done the same run.";
 }
 
 const COLUMNS = [

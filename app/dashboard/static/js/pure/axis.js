@@ -30,8 +30,10 @@ export function shortNames(names, length) {
   const end = long.length > 1 ? commonStart(reversed) : 0;
   return new Map(names.map((name) => {
     if (name.length <= length) return [name, name];
-    const middle = name.slice(start, name.length - end);
-    return [name, shorten(`${start ? "…" : ""}${middle}${end ? "…" : ""}`, length)];
+    const room = Math.max(0, length - (name.length - start - end) - (end ? 2 : 1));
+    const from = Math.max(0, start - room); // as much of the common words as fits
+    const middle = name.slice(from, name.length - end);
+    return [name, shorten(`${from ? "…" : ""}${middle}${end ? "…" : ""}`, length)];
   }));
 }
 
