@@ -1,7 +1,7 @@
 // Designs of a front that have a name.
 
-const WORDS = { knee: "Balanced (knee)", nearest: "Nearest to your wish" };
-const SHORT = { knee: "knee", nearest: "your wish" };
+const WORDS = { knee: "Balanced (knee)", nearest: "Nearest to your target" };
+const SHORT = { knee: "knee", nearest: "your target" };
 const MOST_LABELS = 8; // more would hide the marks
 
 /** One row per design: a design can be the best in several ways. */
