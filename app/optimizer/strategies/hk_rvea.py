@@ -34,7 +34,6 @@ from app.optimizer.strategies.k_rvea import (
     search,
 )
 from app.optimizer.strategies.strategy import Resources, Strategy
-from app.optimizer.strategies.within_limits import within_limits
 
 ALPHA = 0.5
 MOST = 500  # values of a cheap objective that its model learns from
@@ -109,4 +108,4 @@ def with_archive(snapshot: Snapshot, rows: Ints, cheap: tuple[int, ...]) -> Snap
     )
 
 
-HK_RVEA = Strategy(step=within_limits(hk_rvea_step), train=clustered_subset, size=MOST)
+HK_RVEA = Strategy(step=hk_rvea_step, train=clustered_subset, size=MOST)

@@ -35,7 +35,6 @@ from app.optimizer.search.rvea import ADAPT_EVERY, adapt, associate, offspring, 
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.strategies.strategy import Resources, Strategy
 from app.optimizer.strategies.waiting import NO_STREAMS
-from app.optimizer.strategies.within_limits import within_limits
 
 DELTA = 0.05
 ALPHA = 2.0
@@ -223,4 +222,4 @@ def inactive(F: Floats, V: Floats) -> int:
     return len(V) - len(np.unique(nearest))
 
 
-K_RVEA = Strategy(step=within_limits(k_rvea_step), initial=NO_STREAMS)
+K_RVEA = Strategy(step=k_rvea_step, initial=NO_STREAMS)

@@ -31,7 +31,6 @@ from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.strategies.k_rvea import in_canonical_order
 from app.optimizer.strategies.strategy import Resources, Strategy
 from app.optimizer.strategies.waiting import NO_STREAMS
-from app.optimizer.strategies.within_limits import within_limits
 
 RHO = 0.05
 
@@ -102,4 +101,4 @@ def best_improvement(
     return population[:1]
 
 
-PAREGO = Strategy(step=within_limits(parego_step), initial=NO_STREAMS)
+PAREGO = Strategy(step=parego_step, initial=NO_STREAMS)

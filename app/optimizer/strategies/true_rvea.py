@@ -25,7 +25,6 @@ from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.k_rvea import in_canonical_order
 from app.optimizer.strategies.strategy import Resources, Strategy
 from app.optimizer.strategies.waiting import NO_STREAMS
-from app.optimizer.strategies.within_limits import within_limits
 
 
 def rvea_step(
@@ -63,4 +62,4 @@ def survivors(snapshot: Snapshot, F: Floats, strategy: Strategy) -> Ints:
     return select(F / np.where(spread > 0.0, spread, 1.0), V0, theta)
 
 
-TRUE_RVEA = Strategy(step=within_limits(rvea_step), initial=NO_STREAMS)
+TRUE_RVEA = Strategy(step=rvea_step, initial=NO_STREAMS)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import Generator
 
-from app.optimizer.arrays import Floats
+from app.optimizer.arrays import Floats, Ints
 from app.optimizer.feasible_view import FeasibleView, feasible_view
 from app.optimizer.models.fit_feasibility import FittedLimits, fit_feasibility
 from app.optimizer.models.fit_models import fit_models
@@ -45,12 +45,16 @@ def within_limits(step: Step) -> Step:
         preference = Preference(limits.feasibility)
         known = [known_points(snapshot, i) for i in range(len(problem.outputs))]
         full = proposal.full[is_new(proposal.full, np.vstack(known))]
-        full = likely_first(full, preference)[: snapshot.batch]
+        pool = snapshot.pool.X[proposal.promoted]
+        order = likely_first(np.vstack([pool, full]), preference)[: snapshot.batch]
+        promoted = proposal.promoted[order[order < len(pool)]]
+        full = full[order[order >= len(pool)] - len(pool)]
+        proposal = replace(proposal, promoted=promoted)
         cheap = []
         for j, points in enumerate(proposal.cheap):
             count = extra_count(problem, snapshot.batch, j)
             new = points[is_new(points, full)]
-            cheap.append(likely_first(new, preference)[:count])
+            cheap.append(new[likely_first(new, preference)[:count]])
         return for_outputs(problem, snapshot, proposal, full, cheap, limits.reports)
 
     return limited
@@ -78,11 +82,12 @@ def on_objectives(step: Step) -> Step:
     return unlimited
 
 
-def likely_first(X: Floats, preference: Preference) -> Floats:
-    """Those that probably keep the limits in their order, then the most probable ones."""
-    likely = preference.is_likely(X)
-    others = X[~likely]
-    return np.vstack([X[likely], others[preference.most_probable_first(others)]])
+def likely_first(X: Floats, preference: Preference) -> Ints:
+    """Rows that probably keep the limits in their order, then the most probable ones."""
+    is_likely = preference.is_likely(X)
+    others = np.flatnonzero(~is_likely)
+    others = others[preference.most_probable_first(X[others])]
+    return np.append(np.flatnonzero(is_likely), others)
 
 
 def _fit_limits(
@@ -124,6 +129,7 @@ def for_outputs(
     sources = tuple(tuple(SELECTED for _ in X) for X in points)
     diagnostics = replace(
         proposal.diagnostics,
+        full_samples=(),  # they were of more points, in another order
         models=(*proposal.diagnostics.models, *reports),
         full_sources=proposal.diagnostics.full_sources[: len(full)],
         cheap_sources=sources,
