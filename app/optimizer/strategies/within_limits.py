@@ -43,8 +43,7 @@ def within_limits(step: Step) -> Step:
         proposal = step(view.problem, broader, strategy, rng, own)
         limits = _fit_limits(problem, snapshot, view, strategy, proposal, rng, own)
         preference = Preference(limits.feasibility)
-        known = [known_points(snapshot, i) for i in range(len(problem.outputs))]
-        full = proposal.full[is_new(proposal.full, np.vstack(known))]
+        full = proposal.full
         pool = snapshot.pool.X[proposal.promoted]
         order = likely_first(np.vstack([pool, full]), preference)[: snapshot.batch]
         promoted = proposal.promoted[order[order < len(pool)]]
