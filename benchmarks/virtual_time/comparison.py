@@ -84,7 +84,7 @@ def _row(
         "steps": report.steps,
         "failed_jobs": report.failed,
         "pools": shares,
-        "reached_barrier_igd_plus_at": reached(report, barrier.score),
+        "reached_barrier_igd_plus_at": reached(report.history, barrier.score),
         "barrier_makespan": barrier.makespan,
         "history": [list(point) for point in report.history],
     }

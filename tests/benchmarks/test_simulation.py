@@ -65,8 +65,8 @@ def test_cheap_workers_are_kept_busy_without_delaying_the_expensive_ones() -> No
         [35.0, 40.0, 45.0, 50.0]
     )
     assert report.score == report.history[-1][1] <= report.history[0][1]
-    assert reached(report, report.score) <= 50.0  # type: ignore[operator]
-    assert reached(report, 0.0) is None
+    assert reached(report.history, report.score) <= 50.0  # type: ignore[operator]
+    assert reached(report.history, 0.0) is None
 
 
 def test_the_same_seed_gives_the_same_study() -> None:
