@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from app.optimizer.models.belief import Belief
 from benchmarks.commands.arguments import check_names, parse_seeds
-from benchmarks.commands.options import JsonOption
+from benchmarks.commands.options import BeliefOption, JsonOption
 from benchmarks.commands.output import print_rows, progress_bar
 from benchmarks.problems.catalogue import NAMES
 from benchmarks.virtual_time import beliefs
@@ -50,7 +49,7 @@ def slots(
     budget: BudgetOption = 145,
     log_sigma: SigmaOption = 0.5,
     planning_s: PlanningOption = 0.5,
-    belief: Annotated[Belief, typer.Option(help="At samples that still run.")] = "mean",
+    belief: BeliefOption = "mean",
     results: ResultsOption = None,
     jobs: JobsOption = 1,
     as_json: JsonOption = False,
