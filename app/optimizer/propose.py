@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 
 from numpy.random import Generator
 
-from app.optimizer.feasible_view import objectives_of
 from app.optimizer.models.fit_task import FrozenModels, Map
 from app.optimizer.models.surrogate import Truth
 from app.optimizer.problem import Problem
@@ -32,7 +31,7 @@ def propose(
     proposal's `models.frozen`. `clock`: measures `Proposal.timings`. Neither the order
     of rows nor `fit`, `frozen` or `clock` changes the points.
     """
-    refusal = strategy.refusal(objectives_of(problem))
+    refusal = strategy.refusal(problem)
     if refusal is not None:
         raise ValueError(refusal)
     resources = Resources(fit, truth or {}, frozen, clock)

@@ -80,6 +80,7 @@ def constraint_tasks(
             tasks[i] = EvidenceTask(
                 told=told,
                 awaited=snapshot.awaited(i),
+                deviations=0.0,
                 warm_start=snapshot.warm_starts[i],
                 turn=snapshot.step + i,
                 seed=seed,

@@ -25,7 +25,7 @@ from app.optimizer.strategies.transfer.tc_saea import TC_SAEA
 from app.optimizer.strategies.transfer.tr_saea import TR_SAEA
 from app.optimizer.strategies.true_rvea import TRUE_RVEA
 from app.optimizer.strategies.trust_region.mht import MHT
-from app.optimizer.strategies.within_limits import on_objectives, within_limits
+from app.optimizer.strategies.within_limits import limited, on_objectives
 
 SBP_BO = Strategy(step=fit_search_select)
 
@@ -52,7 +52,4 @@ UNLIMITED = {
     "tc-saea": TC_SAEA,
     "mht": MHT,
 }
-STRATEGIES = LIMITED | {
-    name: replace(strategy, step=within_limits(strategy.step))
-    for name, strategy in UNLIMITED.items()
-}
+STRATEGIES = LIMITED | {name: limited(strategy) for name, strategy in UNLIMITED.items()}

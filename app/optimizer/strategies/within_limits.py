@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from app.optimizer.arrays import Floats, Ints
-from app.optimizer.feasible_view import FeasibleView, feasible_view
+from app.optimizer.feasible_view import FeasibleView, feasible_view, objectives_of
 from app.optimizer.models.fit_feasibility import FittedLimits, fit_feasibility
 from app.optimizer.models.fit_models import fit_models
 from app.optimizer.models.model_report import ModelReport
@@ -25,10 +25,21 @@ SELECTED: Source = "selected"
 BROADER = 4  # times as many points as are asked for
 
 
+def limited(strategy: Strategy) -> Strategy:
+    """The strategy with a rule for limits; whether it applies depends on the objectives
+    alone.
+    """
+
+    def refusal(problem: Problem) -> str | None:
+        return strategy.refusal(objectives_of(problem))
+
+    return replace(strategy, step=within_limits(strategy.step), refusal=refusal)
+
+
 def within_limits(step: Step) -> Step:
     """The same step where nothing is limited."""
 
-    def limited(
+    def step_within_limits(
         problem: Problem,
         snapshot: Snapshot,
         strategy: Strategy,
@@ -56,7 +67,7 @@ def within_limits(step: Step) -> Step:
             cheap.append(new[likely_first(new, preference)[:count]])
         return for_outputs(problem, snapshot, proposal, full, cheap, limits.reports)
 
-    return limited
+    return step_within_limits
 
 
 def on_objectives(step: Step) -> Step:
