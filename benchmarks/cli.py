@@ -9,6 +9,7 @@ from benchmarks.commands.paper import inspect, paper
 from benchmarks.commands.report import report
 from benchmarks.commands.service import service, store
 from benchmarks.commands.simulate import simulate
+from benchmarks.commands.slots import belief, slots
 from benchmarks.commands.speed import gp, step
 
 COMMANDS = (
@@ -21,6 +22,8 @@ COMMANDS = (
     gp,
     step,
     simulate,
+    slots,
+    belief,
     store,
     service,
 )
