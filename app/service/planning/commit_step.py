@@ -144,7 +144,7 @@ def _advance(
 def _summary(study: Study, step: Step, plan: Plan) -> dict[str, object]:
     full = sum(sample.full for sample in plan.samples)
     summary: dict[str, object] = {
-        "step": step.name(study.spec.objective_names),
+        "step": step.name(study.spec.output_names),
         "full": full + len(plan.promoted),
         "cheap_only": len(plan.samples) - full,
     }
@@ -161,6 +161,6 @@ def _record_fault(
 ) -> None:
     study = lock_study(connection, step.study)
     if study is not None and fail_step(connection, step, fault, backoff_s):
-        name = step.name(study.spec.objective_names)
+        name = step.name(study.spec.output_names)
         body = {"step": name, "faults": step.faults + 1, "fault": fault}
         apply(connection, study, ChangeSet(events=[Event(EventKind.STEP_FAILED, body)]))
