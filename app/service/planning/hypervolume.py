@@ -24,7 +24,11 @@ def hypervolume(
     """
     if len(F) == 0:
         return None
-    ref = np.array(reference, dtype=float) if reference is not None else _first(F, complete)  # (m,)
+    ref = (
+        np.array(reference, dtype=float)
+        if reference is not None
+        else _first(F, complete)
+    )  # (m,)
     m = F.shape[1]
     if m == 1:
         value = max(float(ref[0] - F.min()), 0.0)

@@ -24,9 +24,10 @@ def predicted_front(proposal: Proposal) -> PredictedFront:
     spread over the first objective.
     """
     population = _feasible(proposal)
+    if len(population) == 0 or not proposal.models.surrogates:
+        nothing = np.empty((0, len(proposal.models.low)))
+        return PredictedFront(population[:0], nothing, nothing)
     mean, variance = proposal.models.means_and_variances(population)
-    if len(mean) == 0:
-        return PredictedFront(population, mean, variance)
     front = np.flatnonzero(moocore.is_nondominated(mean))
     in_order = front[np.argsort(mean[front, 0], kind="stable")]
     places = np.linspace(0, len(front) - 1, min(len(front), MOST_POINTS))

@@ -1,6 +1,6 @@
 """Constrained studies, from the specification to the front."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -14,6 +14,7 @@ from app.service.studies.listings import list_samples
 from app.store.database import Database
 from app.store.tables import steps
 from counterpoise.wire.codes import FrontCode, HealthCode
+from counterpoise.wire.specification import Strategy
 from counterpoise.wire.views import SampleView
 from tests.service.lab import Lab
 
@@ -34,11 +35,8 @@ def full_samples(lab: Lab) -> list[SampleView]:
     return [view for _, view in list_samples(lab.database, lab.name, 0, 1000, True)]
 
 
-@pytest.mark.parametrize(
-    "strategy",
-    ["sbp-bo", "bo-aaf", "sbp-bo-r", "sbp-bo-c", "k-rvea", "hk-rvea", "rvea", "parego"]
-    + ["random"],
-)
+@pytest.mark.parametrize("backend", ["sqlite"])
+@pytest.mark.parametrize("strategy", get_args(Strategy))
 def test_every_strategy_ends_with_a_feasible_front_and_replays(
     database: Database, strategy: str
 ) -> None:
