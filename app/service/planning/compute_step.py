@@ -168,11 +168,11 @@ def _next_generation(
     problem: Problem, step: Step, past: Past, rng: np.random.Generator
 ) -> Floats:
     j = step.objective
-    evaluated = past.in_order(past.values[j])
+    evaluated = past.in_order(j, past.values[j])
     taken = past.points([sample.id for sample in past.samples])
-    ids = np.array(evaluated, dtype=np.int64)
+    ages = np.arange(len(evaluated), dtype=np.int64)
     data = sought_values(problem, j, past.data(j, evaluated))
-    return next_generation(problem, data, ids, step.inputs["size"], rng, taken)
+    return next_generation(problem, data, ages, step.inputs["size"], rng, taken)
 
 
 def strategy_of(spec: Specification) -> Strategy:

@@ -21,7 +21,7 @@ class PredictedFront:
 def predicted_front(proposal: Proposal) -> PredictedFront:
     """The points of the population whose means are nondominated, of those that are
     predicted to keep all limits, if there are any; above 200 of them, some evenly
-    spread over the first objective.
+    spread over the first objective. None without models.
     """
     population = _feasible(proposal)
     if len(population) == 0 or not proposal.models.surrogates:
