@@ -16,7 +16,6 @@ from app.optimizer.search.requirements import satisfied
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.space import decode, snap
 from app.optimizer.strategies.catalogue import STRATEGIES
-from app.optimizer.strategies.initial_phase import StreamState
 from counterpoise.wire.requirements.parser import parse_requirement
 from counterpoise.wire.specification import Strategy
 
@@ -166,16 +165,3 @@ def test_categories_only_are_proposed_to_the_last_one(name: str) -> None:
     proposal = propose(declared, snapshot, STRATEGIES[name], RNG(0))
     everything = np.vstack([X[:4], proposal.full])
     assert len(np.unique(everything, axis=0)) == 6
-
-
-def test_the_stream_of_a_cheap_constraint_covers_the_space() -> None:
-    declared = problem()
-    snapshot = told(declared)
-    state = StreamState(
-        24, 0, 20, snapshot.X, 3, Data(snapshot.X, snapshot.F[:, 3]), np.arange(24)
-    )
-    points = STRATEGIES["sbp-bo"].initial.generation(declared, state, RNG(0))
-    assert [len(X) for X in points] == [0, 0, 0, 20]
-    assert satisfied(declared.variables, points[3]).all()
-    counts = np.bincount(decode(VARIABLES, points[3])[:, 3].astype(int))
-    assert counts.min() >= 5

@@ -51,15 +51,19 @@ def genetic_generation(
     """A generation of the genetic algorithm that minimises one cheap objective."""
     if state.objective is None or state.data is None or state.ids is None:
         raise ValueError("this stream needs an objective, its values and their ids")
-    if state.objective < problem.m:
-        X = next_generation(
-            problem, state.data, state.ids, state.size, rng, state.taken
-        )
-    else:
-        # A constraint has no best value: what is known of its limit matters
-        X = initial_design(problem, state.size, rng, known=state.taken)
+    data = sought_values(problem, state.objective, state.data)
+    X = next_generation(problem, data, state.ids, state.size, rng, state.taken)
     outputs = range(len(problem.outputs))
     return tuple(X if j == state.objective else X[:0] for j in outputs)
+
+
+def sought_values(problem: Problem, j: int, data: Data) -> Data:
+    """What the stream of output j minimises: an objective, or how far a constraint is
+    from its limit, where its model must be good.
+    """
+    if j < problem.m:
+        return data
+    return Data(data.X, np.abs(problem.limits[j].margin(data.y)))
 
 
 def common_generation(
