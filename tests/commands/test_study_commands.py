@@ -64,8 +64,8 @@ def test_list_reads_all_pages(run: Run, api: FakeApi) -> None:
     assert result.exit_code == 0
     rows = [line.split() for line in result.stdout.splitlines() if "search" in line]
     assert rows == [
-        ["wing", "search", "active", "7", "33", "60", STUDY.created_at],
-        ["tail", "search", "paused", "7", "33", "60", STUDY.created_at],
+        ["wing", "search", "active", "7", "33", "60", "2026-01-01", "00:00:00Z"],
+        ["tail", "search", "paused", "7", "33", "60", "2026-01-01", "00:00:00Z"],
     ]
     listed = json.loads(run("study", "list", "--json").stdout)
     summaries = [
