@@ -36,8 +36,11 @@ from counterpoise.wire.variable_faults import MOST_CHOICES, MOST_LEVELS
 
 Strategy = Literal[
     "sbp-bo", "bo-aaf", "sbp-bo-r", "sbp-bo-c",
-    "k-rvea", "hk-rvea", "rvea", "parego", "random",
+    "k-rvea", "hk-rvea", "rvea", "parego", "random", "mht", "fast-first",
+    "brood-interleaving", "speculative-interleaving", "t-saea", "tr-saea", "tc-saea",
 ]  # fmt: skip
+# A server checks whether they apply to a study
+CONDITIONAL_STRATEGIES = ("mht", "fast-first", "t-saea", "tr-saea", "tc-saea")
 BENCHMARK_ONLY = "sbp-nogpc"
 NAME_RULE = (
     "a name is 1 to 100 of A-Z a-z 0-9 . _ - and begins with a letter or a digit"

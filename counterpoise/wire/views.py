@@ -142,6 +142,12 @@ class JobView(BaseModel):
     cheap_only: bool
     worker: str | None = Field(description="the worker that holds it, or held it last")
     expires_at: str | None
+    failure: str | None = Field(
+        None, description="how its last attempt failed, if it did"
+    )
+    message: str | None = Field(
+        None, description="the last line of what its worker said about that"
+    )
 
 
 class AttemptView(BaseModel):

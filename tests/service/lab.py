@@ -121,7 +121,7 @@ class Lab:
         ids = [job.job for job in held]
 
         def age(connection: Any) -> None:
-            connection.execute(text("UPDATE pulse SET resumed_at = 0"))
+            connection.execute(text("UPDATE server_uptime SET resumed_at = 0"))
             some = jobs.update().where(jobs.c.state == "leased").values(expires_at=1.0)
             connection.execute(some.where(jobs.c.id.in_(ids)) if ids else some)
 
@@ -195,7 +195,11 @@ class Lab:
                 ]
                 kept = {state: getattr(seen, state) for state in JobState}
                 assert kept == {state: states.count(state) for state in JobState}
-        own = [row for row in all_samples if row["imported_seq"] is None]
+        own = [
+            row
+            for row in all_samples
+            if row["imported_seq"] is None or row["in_budget"]
+        ]
         full = [row for row in own if row["full"] and not row["given_up"]]
         assert study["imported"] == len(all_samples) - len(own)
         assert study["planned_full"] == len(full) <= study["budget"]

@@ -286,7 +286,8 @@ SINGLE: list[tuple[str, object, str, str]] = [
         "sbpbo",
         "#/strategy",
         "must be one of sbp-bo, bo-aaf, sbp-bo-r, sbp-bo-c, k-rvea, hk-rvea, rvea,"
-        " parego, random; did you mean 'sbp-bo'?",
+        " parego, random, mht, fast-first, brood-interleaving, speculative-interleaving,"
+        " t-saea, tr-saea, tc-saea; did you mean 'sbp-bo'?",
     ),
     ("strategy", BENCHMARK_ONLY, "#/strategy", "for benchmarks only"),
     # runs

@@ -152,11 +152,11 @@ def _next_generation(
     problem: Problem, step: Step, past: Past, rng: np.random.Generator
 ) -> Floats:
     j = step.objective
-    evaluated = past.in_order(past.values[j])
+    evaluated = past.in_order(j, past.values[j])
     taken = past.points([sample.id for sample in past.samples])
-    ids = np.array(evaluated, dtype=np.int64)
+    ages = np.arange(len(evaluated), dtype=np.int64)
     return next_generation(
-        problem, past.data(j, evaluated), ids, step.inputs["size"], rng, taken
+        problem, past.data(j, evaluated), ages, step.inputs["size"], rng, taken
     )
 
 

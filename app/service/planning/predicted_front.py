@@ -20,8 +20,13 @@ class PredictedFront:
 
 def predicted_front(proposal: Proposal) -> PredictedFront:
     """The points of the population whose means are nondominated; above 200 of them,
-    some evenly spread over the first objective.
+    some evenly spread over the first objective. None without models.
     """
+    if not proposal.models.surrogates:
+        m = proposal.models.F.shape[1]
+        return PredictedFront(
+            proposal.population[:0], np.empty((0, m)), np.empty((0, m))
+        )
     mean, variance = proposal.models.means_and_variances(proposal.population)
     if len(mean) == 0:
         return PredictedFront(proposal.population, mean, variance)

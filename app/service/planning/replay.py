@@ -21,7 +21,7 @@ from app.service.planning.user_units import to_numbers
 from app.service.planning.versions import versions
 from app.service.studies.lifecycle import require_study
 from app.store.database import Database
-from app.store.studies.samples import samples_proposed_by
+from app.store.studies.joins import proposals_of
 from app.store.studies.steps import steps_of
 from counterpoise.wire.codes import StepState
 from counterpoise.wire.problems import did_you_mean
@@ -90,7 +90,7 @@ def _replay_step(
     began = time.perf_counter()
     with database.read() as connection:
         spec = require_study(connection, study).spec
-        then = samples_proposed_by(connection, step.id)
+        then = proposals_of(connection, step)
     record = step.record or {}
     changed = changed_versions(record.get("versions", {}))
     try:

@@ -19,6 +19,7 @@ from app.optimizer.problem import Objective, Problem
 from app.optimizer.samples import Samples
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.space import encode
+from app.service.planning.joined_samples import JoinedRun, joined_runs
 from app.service.planning.user_units import (
     Declared,
     optimizer_requirements,
@@ -70,6 +71,7 @@ class Past:
     values: list[Values]
     failures: list[Failures]  # final ones
     wanted: list[set[int]]  # samples that were proposed for the objective, or imported
+    joined: list[dict[int, JoinedRun]]  # by sample of another step
 
     def points(self, ids: Sequence[int]) -> Floats:
         return self.U[[self.row[sample] for sample in ids]]
@@ -78,8 +80,16 @@ class Past:
         values = [self.values[objective][sample][0] for sample in ids]
         return Data(self.points(ids), np.array(values, dtype=float))
 
-    def in_order(self, ids: Collection[int]) -> list[int]:
-        return [sample.id for sample in self.samples if sample.id in ids]
+    def in_order(self, objective: int, ids: Collection[int]) -> list[int]:
+        """In the order in which they were proposed for the objective."""
+        joined = self.joined[objective]
+        known = [sample for sample in ids if sample in self.row]
+        return sorted(
+            known,
+            key=lambda sample: (
+                joined[sample].place if sample in joined else (sample, 0)
+            ),
+        )
 
     def complete(self) -> list[int]:
         """D: the full samples that have all values."""
@@ -101,11 +111,12 @@ class Past:
         """The samples that were reported as infeasible by the objective's run."""
         failures = self.failures[objective]
         return self.in_order(
+            objective,
             {
                 sample
                 for sample, kind in failures.items()
                 if kind is FailureKind.INFEASIBLE
-            }
+            },
         )
 
     def unknown(self, objective: int, ids: Sequence[int]) -> list[int]:
@@ -149,16 +160,30 @@ class Past:
 def read_past(
     connection: Connection, declared: Declared, problem: Problem, step: Step
 ) -> Past:
+    all_samples = samples_of(connection, step.study)
+    runs = joined_runs(connection, step.study, all_samples)
+    joined = {pair: run for pair, run in runs.items() if _was_proposed(run, step)}
+    known = {
+        sample.id: _as_it_was(sample, step)
+        for sample in all_samples
+        if _was_there(sample, step)
+    }
+    also_there = {sample for sample, _ in joined}
     samples = [
         _as_it_was(sample, step)
-        for sample in samples_of(connection, step.study)
-        if _was_there(sample, step)
+        for sample in all_samples
+        if sample.id in known or sample.id in also_there
     ]
     objectives = objectives_of(connection, step.study)
-    known = {sample.id: sample for sample in samples}
     proposed: dict[int, set[int]] = {objective.id: set() for objective in objectives}
     for sample, objective, number in wanted_outputs(connection, step.study):
-        if sample in known and not _is_of_later_promotion(known[sample], number):
+        if (sample, objective) in runs:
+            is_wanted = (sample, objective) in joined
+        else:
+            is_wanted = sample in known and not _is_of_later_promotion(
+                known[sample], number
+            )
+        if is_wanted:
             proposed[objective].add(sample)
     imported = {sample.id for sample in samples if sample.is_imported}
     X = to_numbers(declared, [sample.x for sample in samples])
@@ -176,6 +201,14 @@ def read_past(
         values=values,
         failures=failures,
         wanted=[proposed[objective.run] | imported for objective in objectives],
+        joined=[
+            {
+                sample: run
+                for (sample, id_), run in joined.items()
+                if id_ == objective.run
+            }
+            for objective in objectives
+        ],
     )
 
 
@@ -185,17 +218,21 @@ def _was_there(sample: Sample, step: Step) -> bool:
     """
     if sample.imported_seq is not None:
         return sample.imported_seq <= step.due_seq
-    is_earlier = sample.number < step.number
+    return _was_proposed(sample, step)
+
+
+def _was_proposed(proposal: Sample | JoinedRun, step: Step) -> bool:
+    is_earlier = proposal.number < step.number
     if step.kind is StepKind.INITIAL:
-        return sample.kind is StepKind.INITIAL and is_earlier
-    if sample.kind is StepKind.INITIAL:
+        return proposal.kind is StepKind.INITIAL and is_earlier
+    if proposal.kind is StepKind.INITIAL:
         return True
-    if sample.kind is StepKind.SEARCH:
+    if proposal.kind is StepKind.SEARCH:
         return step.kind is StepKind.CLOSING or (
             step.kind is StepKind.SEARCH and is_earlier
         )
     if step.kind is StepKind.STREAM:
-        return sample.objective == step.objective and is_earlier
+        return proposal.objective == step.objective and is_earlier
     return True
 
 
@@ -276,7 +313,7 @@ def search_snapshot(
             _frozen(past, j, due_seqs[1]) if j in problem.cheap else None
             for j in positions
         ),
-        taken=tuple(past.points(past.in_order(past.wanted[j])) for j in positions),
+        taken=tuple(past.points(past.in_order(j, past.wanted[j])) for j in positions),
         pending=tuple(past.points(past.unknown(j, pending)) for j in positions),
         running=past.partly_known(pending),
         pool=past.partly_known(past.pool()),
@@ -301,12 +338,9 @@ def _partial(past: Past, j: int, complete: set[int], *, is_cheap: bool) -> list[
     """Incomplete full samples with a value; for an expensive objective also samples of
     a stream that it once had.
     """
-    with_value = [
-        sample
-        for sample in past.samples
-        if sample.id in past.values[j] and sample.id not in complete
-    ]
-    return [sample.id for sample in with_value if sample.full or not is_cheap]
+    is_full = {sample.id: sample.full for sample in past.samples}
+    with_value = past.in_order(j, past.values[j].keys() - complete)
+    return [sample for sample in with_value if is_full[sample] or not is_cheap]
 
 
 def _extra(past: Past, j: int, due_seqs: dict[int, int]) -> dict[int, int]:
@@ -315,14 +349,16 @@ def _extra(past: Past, j: int, due_seqs: dict[int, int]) -> dict[int, int]:
     For a late value of a stream it is the step in which it came.
     """
     found = {}
-    for sample in past.samples:
-        if sample.full or sample.id not in past.values[j]:
+    for sample in past.in_order(j, past.values[j]):
+        row = past.samples[past.row[sample]]
+        if row.full:
             continue
-        seq = past.values[j][sample.id][1]
-        if sample.kind is StepKind.SEARCH:
-            found[sample.id] = sample.number
+        proposal = past.joined[j].get(sample, row)
+        seq = past.values[j][sample][1]
+        if proposal.search_number:
+            found[sample] = proposal.search_number
         elif seq > due_seqs[1]:
-            found[sample.id] = max(
+            found[sample] = max(
                 number for number, due_seq in due_seqs.items() if due_seq < seq
             )
     return found
@@ -332,7 +368,7 @@ def _frozen(past: Past, j: int, due_seq: int) -> Data:
     """The values of a cheap objective's stream, the design included, when search began."""
     values = past.values[j]
     known = {sample for sample, (_, seq) in values.items() if seq <= due_seq}
-    return past.data(j, past.in_order(known))
+    return past.data(j, past.in_order(j, known))
 
 
 def _theta(model: dict[str, Any] | None, name: str) -> Floats | None:

@@ -54,7 +54,11 @@ from counterpoise.wire.codes import (
     StudyState,
 )
 from counterpoise.wire.problems import did_you_mean
-from counterpoise.wire.specification import AUTO, Specification
+from counterpoise.wire.specification import (
+    AUTO,
+    CONDITIONAL_STRATEGIES,
+    Specification,
+)
 
 
 def require_study(connection: Connection, name: str, *, lock: bool = False) -> Study:
@@ -72,14 +76,19 @@ def create(
 ) -> bool:
     """Store a new study; False if the same one exists already, which goes on as it is.
 
-    Raises SpecificationInvalid if its requirements leave nothing to search.
+    Raises SpecificationInvalid if its requirements leave nothing to search, or if its
+    strategy does not apply.
     """
+    # Imported here: a server starts faster without numerical libraries, and mostly
+    # needs none.
     if spec.requirements:
-        # Imported here: a server starts faster without numerical libraries, and mostly
-        # needs none.
         from app.service.planning.space_check import check_space
 
         check_space(spec)
+    if spec.strategy in CONDITIONAL_STRATEGIES:
+        from app.service.planning.strategy_check import check_strategy
+
+        check_strategy(spec)
     return database.write(_create, spec, lease_s, paused)
 
 

@@ -9,7 +9,7 @@ from app.domain.times import iso
 from app.errors import ObjectiveUnknown
 from app.service.studies.lifecycle import require_study
 from app.store.database import Connection, Database
-from app.store.studies.jobs import last_workers, page_of_jobs
+from app.store.studies.jobs import LastAttempt, last_attempts, page_of_jobs
 from app.store.studies.samples import evaluations_of, page_of_samples
 from app.store.studies.steps import steps_of
 from app.store.studies.studies import objectives_of
@@ -91,10 +91,12 @@ def list_jobs(
             )
         wanted = ids[objective] if objective is not None else None
         jobs = page_of_jobs(connection, study.id, after, limit, wanted, state)
-        workers = last_workers(connection, [job.id for job in jobs])
+        attempts = last_attempts(connection, [job.id for job in jobs])
         values = _values(connection, jobs)
     names = {id_: name for name, id_ in ids.items()}
-    return [(job.id, _job_view(job, names, values, workers)) for job in jobs]
+    return [
+        (job.id, _job_view(job, names, values, attempts.get(job.id))) for job in jobs
+    ]
 
 
 def _values(
@@ -112,7 +114,7 @@ def _job_view(
     job: Job,
     names: Mapping[int, str],
     values: Mapping[tuple[int, int], float],
-    workers: Mapping[int, str],
+    attempt: LastAttempt | None,
 ) -> JobView:
     return JobView(
         job=job.id,
@@ -122,9 +124,16 @@ def _job_view(
         value=values.get((job.sample, job.objective)),
         attempts=job.attempts,
         cheap_only=job.cheap_only,
-        worker=workers.get(job.id),
+        worker=attempt.worker if attempt else None,
         expires_at=iso(job.expires_at),
+        failure=attempt.failure if attempt else None,
+        message=_last_line(attempt.message) if attempt else None,
     )
+
+
+def _last_line(message: str | None) -> str | None:
+    lines = (message or "").strip().splitlines()
+    return lines[-1].strip() if lines else None
 
 
 def list_attempts(

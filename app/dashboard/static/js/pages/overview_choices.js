@@ -2,79 +2,59 @@
 import { html, useState } from "../../vendor/ui.js";
 import { Panel } from "../components/panel.js";
 import { Table } from "../components/table.js";
-import { studyPath } from "../data/api.js";
 import { route, setQuery } from "../data/navigation.js";
-import { useResource } from "../data/resource.js";
 import { select, selection } from "../data/shared_selection.js";
 import { axisTitle } from "../pure/axis.js";
 import { number } from "../pure/format.js";
+import { SampleButton } from "./sample_table.js";
 
-const WORDS = { knee: "Balanced (knee)", nearest: "Nearest to your wish" };
-
-export function FrontChoices({ study }) {
-  const { wish } = route.value.query;
-  const { data } = useResource(studyPath(study.name, "choices", { wish }), { quietMs: 5000 });
+export function FrontChoices({ study, designs }) {
+  const { target } = route.value.query;
   const [isEditing, setIsEditing] = useState(false);
-  if (!data?.items.length) return null;
+  if (!designs.length) return null;
   const chosen = selection.value;
-  const controls = html`<button onClick=${() => setIsEditing(!isEditing)} aria-expanded=${String(isEditing)}>My wish</button>`;
+  const controls = html`<button onClick=${() => setIsEditing(!isEditing)} aria-expanded=${String(isEditing)}>My target</button>`;
   return html`
     <${Panel} title="Designs to choose from" controls=${controls}
-      note="The best of the front in each objective, and the one that compromises most evenly.">
-      ${isEditing && html`<${WishForm} study=${study} wish=${wish} />`}
-      <${Table} caption="Designs to choose from" columns=${columnsOf(study)} rows=${rowsOf(data.items)}
+      note="The best of the front in each objective, and the one that compromises most evenly. A click shows a design in all charts.">
+      ${isEditing && html`<${TargetForm} study=${study} target=${target} />`}
+      <${Table} caption="Designs to choose from" columns=${columnsOf(study)} rows=${designs}
         rowKey=${(row) => row.sample} isChosen=${(row) => row.sample === chosen.focus}
         onRow=${(row) => select({ ...chosen, focus: row.sample === chosen.focus ? null : row.sample })} />
     <//>
   `;
 }
 
-/** One row per design: a design can be the best in several ways. */
-function rowsOf(items) {
-  const rows = new Map();
-  for (const item of items) {
-    const row = rows.get(item.sample) ?? { ...item, titles: [] };
-    row.titles.push(item.code === "best" ? `Best ${item.objective}` : WORDS[item.code] ?? item.code);
-    rows.set(item.sample, row);
-  }
-  return [...rows.values()];
-}
-
 function columnsOf(study) {
-  const best = bestValues(study);
   return [
     { key: "why", title: "Design", isName: true, cell: (row) => html`<strong>${row.titles.join(", ")}</strong>` },
-    { key: "sample", title: "Sample", isId: true, value: (row) => row.sample },
+    { key: "sample", title: "Sample", isId: true, value: (row) => row.sample, cell: (row) => html`<${SampleButton} row=${row} />` },
     ...study.spec.objectives.map((objective) => ({
       key: objective.name, title: axisTitle(objective), isNumber: true,
       value: (row) => row.values[objective.name],
-      cell: (row) => html`<span class=${best(row, objective.name) ? "best" : ""}>${number(row.values[objective.name])}</span>`,
+      cell: (row) => html`<span class=${row.best.has(objective.name) ? "best" : ""}>${number(row.values[objective.name])}</span>`,
     })),
   ];
 }
 
-function bestValues() {
-  return (row, name) => row.titles.includes(`Best ${name}`);
-}
-
-function WishForm({ study, wish }) {
-  const given = Object.fromEntries((wish ?? "").split(",").map((part) => part.split(":")));
+function TargetForm({ study, target }) {
+  const given = Object.fromEntries((target ?? "").split(",").map((part) => part.split(":")));
   function submit(event) {
     event.preventDefault();
     const { elements } = event.currentTarget;
     const parts = study.spec.objectives
-      .map(({ name }) => [name, elements[`wish-${name}`].value.trim()])
+      .map(({ name }) => [name, elements[`target-${name}`].value.trim()])
       .filter(([, value]) => value !== "" && Number.isFinite(Number(value)))
       .map(([name, value]) => `${name}:${value}`);
-    setQuery({ wish: parts.join(",") || undefined });
+    setQuery({ target: parts.join(",") || undefined });
   }
   return html`
-    <form class="wish" onSubmit=${submit}>
+    <form class="target" onSubmit=${submit}>
       ${study.spec.objectives.map((objective) => html`
         <label class="field">${axisTitle(objective)}
-          <input name=${`wish-${objective.name}`} type="number" step="any" defaultValue=${given[objective.name] ?? ""} /></label>`)}
+          <input name=${`target-${objective.name}`} type="number" step="any" defaultValue=${given[objective.name] ?? ""} /></label>`)}
       <button class="primary">Find the nearest</button>
-      <button type="button" onClick=${() => setQuery({ wish: undefined })}>Clear</button>
+      <button type="button" onClick=${() => setQuery({ target: undefined })}>Clear</button>
     </form>
   `;
 }
