@@ -103,11 +103,12 @@ def test_show(run: Run, api: FakeApi) -> None:
     )
 
 
-def test_show_fits_into_80_columns() -> None:
-    console = Console(file=io.StringIO(), width=80)
+def test_show_fits_into_72_columns() -> None:
+    console = Console(file=io.StringIO(), width=72)
     with console.capture() as screen:
         console.print(study_panel(STUDY))
-    assert "ready leased done failed superseded" in screen.get()
+    assert "ready leased done failed  seded" in screen.get()
+    assert "…" not in screen.get()
 
 
 def test_show_a_new_study_without_faults(run: Run, api: FakeApi) -> None:
