@@ -18,6 +18,7 @@ from benchmarks.paper.results import Settings
 from benchmarks.problems.catalogue import NAMES, problem
 from benchmarks.virtual_time import comparison
 from benchmarks.virtual_time.picture import plot_history
+from benchmarks.virtual_time.saved_time import describe, saved_time
 from benchmarks.virtual_time.simulation import Mode
 
 MEASURED = "measured"
@@ -97,8 +98,10 @@ def simulate(
         )
     if plot is not None:
         plot_history(rows, plot)
+    names = (chosen.name, comparison.WAITING.name)
+    saved = describe(saved_time(rows, *names), *names)
     print_rows(
-        rows, as_json, lambda: (comparison.table(rows), comparison.summary(rows))
+        rows, as_json, lambda: (comparison.table(rows), comparison.summary(rows), saved)
     )
 
 
