@@ -22,8 +22,7 @@ def test_a_study_with_such_names_is_refused_with_the_rule(
     )
     faults = {fault["pointer"]: fault["detail"] for fault in problem["errors"]}
     assert faults == {"#/name": NAME_RULE, "#/objectives/0/name": NAME_RULE}
-    missing = client.get(f"/studies/{name}")
-    assert check_problem(missing, 422, "invalid-request")["errors"]
+    check_problem(client.get(f"/studies/{name}"), 404, "study-unknown")
 
 
 def test_workers_units_and_messages_keep_them(client: TestClient, wing: Wing) -> None:
