@@ -106,17 +106,14 @@ def simulate(
     names = (chosen.name, comparison.WAITING.name)
     saved = describe(saved_time(rows, *names), *names)
     print_rows(
-<<<<<<< HEAD
-        rows, as_json, lambda: (comparison.table(rows), comparison.summary(rows), saved)
-=======
         rows,
         as_json,
         lambda: (
             comparison.table(rows),
             comparison.progress_table(rows),
             comparison.summary(rows),
+            saved,
         ),
->>>>>>> main
     )
 
 
