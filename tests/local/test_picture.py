@@ -1,5 +1,6 @@
 """The picture of a result, read from the figure."""
 
+import numpy as np
 import pytest
 
 from counterpoise.local.picture import figure_of, time_unit
@@ -43,10 +44,12 @@ def test_initial_and_search_points_on_and_off_the_front() -> None:
         folder=None,
     )
     scatter, history = figure_of(result).axes
-    labels = [text.get_text() for text in scatter.get_legend().get_texts()]
+    legend = scatter.get_legend()
+    assert legend is not None
+    labels = [text.get_text() for text in legend.get_texts()]
     assert labels == ["initial", "front, initial", "front, search"]
     drawn = {
-        collection.get_label(): collection.get_offsets().tolist()
+        collection.get_label(): np.asarray(collection.get_offsets()).tolist()
         for collection in scatter.collections
     }
     assert drawn["initial"] == [[3.0, 1.0]]
@@ -55,7 +58,7 @@ def test_initial_and_search_points_on_and_off_the_front() -> None:
     assert scatter.get_xlabel() == "mass, min [kg]"
     assert scatter.get_ylabel() == "drag, max"
     [line] = history.lines
-    assert line.get_xydata().tolist() == [[2.0, 0.5], [4.0, 0.75]]
+    assert np.asarray(line.get_xydata()).tolist() == [[2.0, 0.5], [4.0, 0.75]]
     assert history.get_xlabel() == "hours since the study began"
 
 
