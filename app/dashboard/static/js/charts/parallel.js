@@ -1,7 +1,7 @@
 // Parallel coordinates of samples over variables and outputs, with brushes.
 import { color } from "../data/theme.js";
 import { valueOn } from "../data/samples.js";
-import { shortNames } from "../pure/axis.js";
+import { limitText, shortNames } from "../pure/axis.js";
 import { number } from "../pure/format.js";
 import { KINDS, ORDER } from "../pure/marks.js";
 import { base, fade } from "./look.js";
@@ -25,7 +25,7 @@ export function parallelOption({ samples, axes, isShown, focus }) {
   const focused = { ...lines(chosen, "front", axes), z: 30, silent: true, lineStyle: { color: color("--chosen"), width: 3.5, opacity: 1 } };
   return {
     ...base(),
-    parallel: { left: 48, right: 62, top: 42, bottom: 16, parallelAxisDefault: axisLook() },
+    parallel: { left: 48, right: 62, top: names.some((name) => name.includes("\n")) ? 56 : 42, bottom: 16, parallelAxisDefault: axisLook() },
     parallelAxis: axes.map((output, dim) => axisOf(output, dim, names)),
     tooltip: { ...base().tooltip, formatter: ({ data }) => describe(data.mark, axes.slice(0, 14)) },
     series: [dimmed, ...shown, focused].filter(({ data }) => data.length),
@@ -50,10 +50,12 @@ function axisLook() {
 /** With unit and direction, as far as there is room. */
 function axisNames(axes) {
   const short = shortNames(axes.map(({ name }) => name), NAME_LENGTH);
-  return axes.map(({ name, unit, direction }) => {
+  return axes.map((axis) => {
+    const { name, unit, direction } = axis;
     const text = short.get(name);
     const hasRoom = text.length + (unit ?? "").length < NAME_LENGTH;
-    return `${text}${unit && hasRoom ? ` [${unit}]` : ""}${ARROWS[direction] ?? ""}`;
+    const limits = limitText(axis).trim().replace(/[()]/g, "");
+    return `${text}${unit && hasRoom ? ` [${unit}]` : ""}${ARROWS[direction] ?? ""}${limits && `\n${limits}`}`;
   });
 }
 

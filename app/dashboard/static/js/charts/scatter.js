@@ -6,6 +6,7 @@ import { number } from "../pure/format.js";
 import { HOLLOW, KINDS, ORDER, originOf } from "../pure/marks.js";
 import { axis, base, CROSS, fade, limitLines, markLine, PLUS } from "./look.js";
 
+const LABELS_FROM = 74; // not over the numbers of the axis
 const SYMBOLS = { cross: CROSS, plus: PLUS, square: "rect" };
 
 /**
@@ -19,7 +20,7 @@ export function scatterOption({ samples, x, y, isShown, focus, names = new Map()
   ]).filter(({ data }) => data.length);
   const chosen = samples.filter((sample) => sample.sample === focus && focus !== null);
   if (chosen.length) series.push(ring(chosen, x, y));
-  const named = samples.filter(({ sample }) => names.has(sample));
+  const named = samples.filter((sample) => names.has(sample.sample) && isShown(sample));
   if (named.length) series.push(nameLabels(named, names, x, y));
   const lines = [...limitLines(x, "xAxis"), ...limitLines(y, "yAxis")];
   if (series.length) series[0].markLine = markLine(lines);
@@ -98,9 +99,19 @@ function nameLabels(samples, names, x, y) {
       show: true, position: "top", distance: 4, fontSize: 11, fontWeight: 600, color: color("--text"),
       textBorderColor: color("--panel"), textBorderWidth: 2.5, formatter: ({ data }) => data.title,
     },
-    labelLayout: { moveOverlap: "shiftY" },
-    data: samples.filter((sample) => isPlaced(sample, x, y)).map((sample) => ({ value: placeOf(sample, x, y), title: names.get(sample.sample) })),
+    labelLayout: ({ labelRect }) => ({ dx: Math.max(0, LABELS_FROM - labelRect.x), moveOverlap: "shiftY" }),
+    data: samples.filter((sample) => isPlaced(sample, x, y)).map((sample) => {
+      const title = names.get(sample.sample);
+      return { value: placeOf(sample, x, y), title, label: { position: labelSide(title, x, y) } };
+    }),
   };
+}
+
+/** Outside of the cloud: beyond the best of an axis there is nothing. */
+function labelSide(title, x, y) {
+  if (title.includes(`best ${y.name}`)) return y.direction === "maximize" ? "top" : "bottom";
+  if (title.includes(`best ${x.name}`)) return x.direction === "maximize" ? "right" : "left";
+  return "top";
 }
 
 function placeOf(sample, x, y) {

@@ -9,18 +9,21 @@ import { axisWords } from "../pure/axis.js";
 import { plural } from "../pure/format.js";
 import { outputsOf } from "../pure/marks.js";
 import { studyHref } from "../pure/route.js";
+import { NoFeasible } from "./no_feasible.js";
 import { sampleColumns } from "./sample_table.js";
 
 const everything = () => true;
 
 export function FrontPanel({ study, names }) {
   const front = useResource(studyPath(study.name, "front"), { quietMs: 5000 });
-  const [x, y] = useMemo(() => outputsOf(study.spec).filter(({ isObjective }) => isObjective), [study.spec]);
+  const outputs = useMemo(() => outputsOf(study.spec), [study.spec]);
+  const [x, y] = outputs.filter(({ isObjective }) => isObjective);
   const samples = useMemo(() => (front.data?.items ?? []).map(frontMark), [front.data]);
   const option = useCallback(
     () => ({ ...scatterOption({ samples, x, y, isShown: everything, focus: null, names }), brush: undefined }),
     [samples, x, y, names],
   );
+  if (front.data?.code === "no_feasible_sample") return html`<${NoFeasible} study=${study} outputs=${outputs} front=${front.data} />`;
   if (!samples.length || !y) return null;
   const open = ({ data }) => data?.mark && go(studyHref(study.name, "tradeoffs", { focus: data.mark.sample }));
   return html`
