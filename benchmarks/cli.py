@@ -8,6 +8,7 @@ from benchmarks.commands.mixed import mixed
 from benchmarks.commands.paper import inspect, paper
 from benchmarks.commands.service import service, store
 from benchmarks.commands.simulate import simulate
+from benchmarks.commands.slots import belief, slots
 from benchmarks.commands.speed import gp, step
 
 COMMANDS = (
@@ -19,6 +20,8 @@ COMMANDS = (
     gp,
     step,
     simulate,
+    slots,
+    belief,
     store,
     service,
 )

@@ -193,6 +193,7 @@ class Study:
             cheap=self.problem.cheap,
             streams=streams,
             overlap=self._overlap(),
+            slots=self._slow_slots() + self.lookahead,
         )
 
     def _overlap(self) -> int:
@@ -248,7 +249,8 @@ class Study:
         )
         took_s = perf_counter() - began if self.planning_s is None else self.planning_s
         slowest = max(pool.latency for pool in self.floor.pools)
-        self.lookahead = planned_ahead(self._slow_slots(), took_s, slowest)
+        if self.declared_overlap is None:
+            self.lookahead = planned_ahead(self._slow_slots(), took_s, slowest)
         self.step = number
         if took_s > 0.0:
             self.floor.set_timer(took_s)

@@ -45,6 +45,7 @@ def progress_of(
             _stream(objective, settling.get(objective.id, 0)) for objective in streams
         ),
         overlap=study.overlap,
+        slots=study.slow_slots + study.lookahead,
     )
 
 

@@ -12,6 +12,7 @@ from numpy.random import Generator
 from scipy.stats import norm
 
 from app.optimizer.arrays import Floats
+from app.optimizer.models.belief import DEVIATIONS
 from app.optimizer.models.fit_task import FitTask, fit_task
 from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.models.training_data import choose_full
@@ -51,8 +52,9 @@ def parego_step(
         tasks = [FitTask(Data(X, tchebycheff(F, w)), None) for w in weights]
         for model in resources.fit(fit_task, tasks):
             # Differs from [ParEGO]: it proposes one point at a time; the points of a
-            # batch are believed in turn.
-            believing = model.believe(found)
+            # batch are believed in turn, after those that still run.
+            awaited = np.vstack([snapshot.running.X, found])
+            believing = model.believe(awaited, DEVIATIONS[strategy.belief])
             x = best_improvement(problem, believing, X, strategy.w_max, rng)
             found = np.vstack([found, x])
     points = candidates(problem.variables, found, snapshot.X[:0], rng)

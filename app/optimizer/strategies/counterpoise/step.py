@@ -108,12 +108,13 @@ class PromotionStep:
         self,
         problem: Problem,
         snapshot: Snapshot,
-        _strategy: Strategy,
+        strategy: Strategy,
         rng: np.random.Generator,
         resources: Resources,
     ) -> Proposal:
+        settings = replace(self.settings, belief=strategy.belief)
         return propose_by_promotion(
-            problem, snapshot, self.settings, rng, self.family, resources
+            problem, snapshot, settings, rng, self.family, resources
         )
 
 
