@@ -1,7 +1,7 @@
 // The front at a glance: two objectives, with the named designs.
 import { html, useCallback, useMemo } from "../../vendor/ui.js";
 import { ChartPanel } from "../charts/chart_panel.js";
-import { scatterOption } from "../charts/scatter.js";
+import { INDEX, scatterOption } from "../charts/scatter.js";
 import { go } from "../data/navigation.js";
 import { studyPath } from "../data/api.js";
 import { useResource } from "../data/resource.js";
@@ -25,7 +25,10 @@ export function FrontPanel({ study, names }) {
   );
   if (front.data?.code === "no_feasible_sample") return html`<${NoFeasible} study=${study} outputs=${outputs} front=${front.data} />`;
   if (!samples.length || !y) return null;
-  const open = ({ data }) => data?.mark && go(studyHref(study.name, "tradeoffs", { focus: data.mark.sample }));
+  const open = ({ value }) => {
+    const clicked = samples[value?.[INDEX]];
+    if (clicked) go(studyHref(study.name, "tradeoffs", { focus: clicked.sample }));
+  };
   return html`
     <${ChartPanel} title="Front" note="${plural(samples.length, "design")} that no other one beats. A click opens one."
       controls=${html`<a href=${studyHref(study.name, "tradeoffs")}>All trade-offs</a>`}
