@@ -39,8 +39,10 @@ def _draw_samples(ax: Any, result: Result, across: str, up: str) -> None:
     """Filled: proposed by the search; hollow: of the initial design."""
     on_front = {item.sample for item in result.front}
     full = [sample for sample in result.samples if _has(sample, across, up)]
+    infeasible = [sample for sample in full if sample.infeasible]
+    kept = [sample for sample in full if not sample.infeasible]
     for is_front, colour, size in ((False, "C0", 18), (True, "C3", 46)):
-        drawn = [s for s in full if (s.sample in on_front) == is_front]
+        drawn = [s for s in kept if (s.sample in on_front) == is_front]
         prefix = "front, " if is_front else ""
         for phase in (INITIAL, SEARCH):
             samples = [s for s in drawn if (s.step == INITIAL) == (phase == INITIAL)]
@@ -51,6 +53,9 @@ def _draw_samples(ax: Any, result: Result, across: str, up: str) -> None:
                 edgecolors=colour,
                 label=f"{prefix}{phase}" if samples else None,
             )
+    if infeasible:
+        points = _coordinates(infeasible, across, up)
+        ax.scatter(*points, s=18, color="0.6", marker="x", label="infeasible")
     ax.set(xlabel=label_of(result, across), ylabel=label_of(result, up))
     if _is_skewed([sample.values[up] for sample in full]):
         ax.set_yscale("log")

@@ -87,9 +87,7 @@ def test_show(run: Run, api: FakeApi) -> None:
     assert "wing · search · active · step 7" in shown
     assert "33 of 60 full samples evaluated, 36 planned" in shown
     lines = [line.strip("│ ").split() for line in shown.splitlines()]
-    heading = next(
-        i for i, line in enumerate(lines) if line[:2] == ["objective", "goal"]
-    )
+    heading = next(i for i, line in enumerate(lines) if line[:2] == ["output", "goal"])
     rows = lines[heading + 1 : heading + 4]
     assert rows == [
         ["mass", "min", "cheap", "20", "0.0123", "1", "2", "33", "4", "5"],
