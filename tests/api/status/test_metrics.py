@@ -32,7 +32,7 @@ LABELS = (
 )
 STATES = tuple(JobState)
 REQUESTS = "counterpoise_http_request_duration_seconds_count"
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 @pytest.fixture(autouse=True)
