@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 
 from counterpoise.client import Client
 from counterpoise.commands.output import WRONG_USAGE, fail
@@ -40,7 +41,7 @@ def check_names(
 
 
 def _check_objectives(views: Sequence[StudyView], objectives: Sequence[str]) -> None:
-    known = [output for view in views for output in view.outputs]
+    known = list(chain.from_iterable(view.outputs for view in views))
     runs = {output.name: output.same_run_as for output in known}
     studies = ", ".join(view.name for view in views)
     for name in objectives:
