@@ -3,7 +3,7 @@ stepping rule reads.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from app.optimizer.samples import Samples as KnownSamples
 from app.optimizer.snapshot import Data
 from app.simulation.pools import Job
+from counterpoise.wire.codes import JobState
 
 Array = NDArray[np.float64]
 
@@ -24,6 +25,10 @@ class Sample:
     jobs: dict[int, Job]  # by objective
     values: dict[int, float] = field(default_factory=dict)
     unsettled: int = 0
+
+    @property
+    def has_failed(self) -> bool:
+        return any(job.state is JobState.FAILED for job in self.jobs.values())
 
 
 @dataclass(slots=True)
@@ -47,7 +52,12 @@ class Samples:
         self.unsettled_full += full * len(X)
         for j in wanted:
             self.unsettled_jobs[j, full] += len(X)
-        return [job for sample in self.all[first:] for job in sample.jobs.values()]
+        return list(self.jobs(first))
+
+    def jobs(self, first: int = 0) -> Iterator[Job]:
+        """Of all samples from this one on."""
+        for sample in self.all[first:]:
+            yield from sample.jobs.values()
 
     def add_cheap(self, points: Sequence[Array], *, step: int) -> list[Job]:
         """Cheap-only samples: the points of each objective, where equal points are one
@@ -78,16 +88,14 @@ class Samples:
         return list(jobs.values())
 
     def _is_lacking(self, sample: Sample, j: int) -> bool:
-        return j not in sample.jobs or sample.jobs[j].state == "superseded"
+        return j not in sample.jobs or sample.jobs[j].state is JobState.SUPERSEDED
 
     def pool(self) -> list[int]:
         """Cheap-only samples with a value and without a failure: they can be promoted."""
         return [
             i
             for i, sample in enumerate(self.all)
-            if not sample.full
-            and sample.values
-            and all(job.state != "failed" for job in sample.jobs.values())
+            if not sample.full and sample.values and not sample.has_failed
         ]
 
     def settle(self, job: Job, value: float | None = None) -> None:
@@ -103,10 +111,10 @@ class Samples:
         for sample in self.all:
             if sample.unsettled and not sample.full:
                 for job in sample.jobs.values():
-                    if job.state == "ready":
-                        job.state = "superseded"
+                    if job.state is JobState.READY:
+                        job.state = JobState.SUPERSEDED
                         self.settle(job)
-                    elif job.state == "leased":
+                    elif job.state is JobState.LEASED:
                         job.overtaken = True
 
     def full(self) -> list[int]:
