@@ -17,7 +17,8 @@ def demo(
     problem: Annotated[
         str,
         typer.Option(
-            help="wing: a UAV's wing box. dtlz2: synthetic, with declared times."
+            help="wing: a UAV's wing box. beam: a perforated arm, with limits, requirements and materials."
+            " dtlz2: synthetic, with declared times."
         ),
     ] = "wing",
     budget: Annotated[
@@ -63,15 +64,15 @@ def demo(
         bool, typer.Option("--json", help="Print JSON for programs.")
     ] = False,
 ) -> None:
-    """Optimise a small UAV's wing with real server, planner and worker processes, in
-    a few minutes.
+    """Optimise a small UAV's wing, or a machine's arm, with real server, planner and
+    worker processes, in a few minutes.
 
     Example: [bold]counterpoise demo --problem dtlz2 --m 3 --latency 0.1 --latency 0.1
     --latency 0.5[/bold]
     """
     require("sqlalchemy", "The server, which the demo runs,", "server")
     require("matplotlib", "The library that draws the demo's plot", "demo")
-    if problem == "wing":
+    if problem != "dtlz2":
         require("skfem", "The library that the demo simulates with", "demo")
     from counterpoise.local.processes import RunFailed
     from workers.demo import problems
@@ -81,8 +82,10 @@ def demo(
         raise typer.BadParameter(
             f"there are {', '.join(problems.PROBLEMS)}", param_hint="--problem"
         )
-    if problem == "wing" and (latency or m):
-        message = "the wing has three objectives with evaluation times of their own"
+    if problem != "dtlz2" and (latency or m):
+        message = (
+            f"the {problem} has three objectives with evaluation times of their own"
+        )
         raise typer.BadParameter(message, param_hint="--m, --latency")
     if latency and len(latency) != (m or 3):
         raise typer.BadParameter("give it once per objective", param_hint="--latency")

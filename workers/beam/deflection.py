@@ -79,5 +79,5 @@ def largest_stress(arm: Arm, basis: Basis, u: Array) -> float:
     s22 = normal + 2.0 * shear * strain[1, 1]
     s12 = 2.0 * shear * strain[0, 1]
     mises = np.sqrt(s11**2 - s11 * s22 + s22**2 + 3.0 * s12**2)
-    x = basis.global_coordinates().value[0]
+    x = np.asarray(basis.global_coordinates())[0]
     return float(mises[x > CLAMP].max())

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from counterpoise.wire.codes import Phase
 from counterpoise.wire.views import StudyView
+from workers.demo.result import runs_of
 
 LINE_EVERY_S = 10.0
 COLUMNS = ("ratio", "s each", "running", "done", "waiting", "superseded")
@@ -50,22 +51,13 @@ def screen(study: StudyView, front: int, seconds: float) -> Group:
         f"{study.evaluated_full} of {study.budget} full samples",
     )
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("objective")
+    table.add_column("run")
     for title in COLUMNS:
         table.add_column(title, justify="right")
-    for objective in study.objectives:
-        median = (
-            ""
-            if objective.median_duration_s is None
-            else f"{objective.median_duration_s:.2g}"
-        )
-        counts = (
-            objective.leased,
-            objective.done,
-            objective.ready,
-            objective.superseded,
-        )
-        table.add_row(objective.name, f"{objective.ratio:g}", median, *map(str, counts))
+    for run in runs_of(study):
+        median = "" if run.median_duration_s is None else f"{run.median_duration_s:.2g}"
+        counts = (run.leased, run.done, run.ready, run.superseded)
+        table.add_row(run.name, f"{run.ratio:g}", median, *map(str, counts))
     footer = Text(
         f"step {study.step} · {front} samples on the front · {seconds:.0f} s",
         style="dim",
@@ -75,8 +67,6 @@ def screen(study: StudyView, front: int, seconds: float) -> Group:
 
 
 def line(study: StudyView, front: int, seconds: float) -> str:
-    jobs = ", ".join(
-        f"{objective.name} {objective.done}" for objective in study.objectives
-    )
+    jobs = ", ".join(f"{run.name} {run.done}" for run in runs_of(study))
     full = f"{study.evaluated_full}/{study.budget} full samples"
     return f"{seconds:4.0f} s  {study.phase}, step {study.step}: {full}; jobs done: {jobs}; front {front}"

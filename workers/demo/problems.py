@@ -12,21 +12,26 @@ import yaml
 
 from workers import synthetic
 
-PROBLEMS = ("wing", "dtlz2")
+ENGINEERING = ("wing", "beam")  # with simulators in a package of that name
+PROBLEMS = (*ENGINEERING, "dtlz2")
 SEARCH_SAMPLES = 24  # full samples beyond the initial design, unless a budget is given
 CHEAP_S, SLOW_S = 0.1, 0.5
-WING_STUDY = Path(__file__).parents[1] / "wing" / "study.yaml"
+WORKERS = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, slots=True)
 class DemoProblem:
     study: dict[str, Any]  # the specification
-    functions: dict[str, str]  # objective -> module:function, for `counterpoise worker`
+    functions: dict[str, str]  # run -> module:function, for `counterpoise worker`
     environment: dict[str, str] = field(default_factory=dict)  # of the workers
 
     @property
     def objectives(self) -> list[str]:
-        return list(self.functions)
+        return [objective["name"] for objective in self.study["objectives"]]
+
+    @property
+    def constraints(self) -> list[str]:
+        return [constraint["name"] for constraint in self.study.get("constraints", ())]
 
     @property
     def units(self) -> dict[str, str]:
@@ -37,7 +42,7 @@ class DemoProblem:
 
     def evaluate(self, objective: str, x: Mapping[str, float]) -> float:
         """The value, without the latency of a synthetic objective."""
-        if self.study["name"] == "wing":
+        if self.study["name"] in ENGINEERING:
             module, function = self.functions[objective].split(":")
             return float(getattr(import_module(module), function)(x))
         return synthetic.value(
@@ -49,11 +54,12 @@ def problem(
     name: str, m: int, latencies: Sequence[float], budget: int | None, seed: int
 ) -> DemoProblem:
     chosen = (
-        wing()
-        if name == "wing"
+        engineering(name)
+        if name in ENGINEERING
         else dtlz2(m, latencies or [CHEAP_S] * (m - 1) + [SLOW_S])
     )
-    default_initial = 11 * len(chosen.study["variables"]) - 1
+    variables = len(chosen.study["variables"])
+    default_initial = chosen.study.get("initial_samples", 11 * variables - 1)
     budget = budget or default_initial + SEARCH_SAMPLES
     # A small budget is not all initial design
     initial_samples = min(default_initial, max(2, budget * 2 // 3))
@@ -61,10 +67,11 @@ def problem(
     return chosen
 
 
-def wing() -> DemoProblem:
-    study = yaml.safe_load(WING_STUDY.read_text())
-    names = [objective["name"] for objective in study["objectives"]]
-    return DemoProblem(study, {name: f"workers.wing.{name}:{name}" for name in names})
+def engineering(name: str) -> DemoProblem:
+    study = yaml.safe_load((WORKERS / name / "study.yaml").read_text())
+    outputs = [*study["objectives"], *study.get("constraints", ())]
+    runs = [output["name"] for output in outputs if "same_run_as" not in output]
+    return DemoProblem(study, {run: f"workers.{name}.{run}:{run}" for run in runs})
 
 
 def dtlz2(m: int, latencies: Sequence[float]) -> DemoProblem:

@@ -13,7 +13,7 @@ from counterpoise.commands.output import count
 from counterpoise.commands.study.front_tables import front_tables, summary_table
 from counterpoise.wire.text import format_span
 from workers.demo.comparison import ASYNCHRONOUS, SYNCHRONOUS, Virtual, evidence
-from workers.demo.result import DemoResult
+from workers.demo.result import DemoResult, runs_of
 
 ENOUGH_SEEDS = 3
 LONG_H = 12
@@ -33,6 +33,8 @@ def write_csv(result: DemoResult, file: Path) -> None:
 def print_result(result: DemoResult, console: Console, *, every: bool) -> None:
     study = result.study
     title = f"The front: {len(result.front)} of {study.evaluated_full} full samples"
+    if study.feasible is not None:
+        title += f", {study.feasible} of which keep the limits"
     console.print(title, style="italic")
     if every:
         console.print(front_tables(result.front, study, console.width))
@@ -47,10 +49,10 @@ def workers_table(result: DemoResult) -> Table:
     table = _table(
         "The workers", ["worker"], ["ratio", "jobs", "s per evaluation", "busy", "idle"]
     )
-    for worker, objective in zip(result.workers, result.study.objectives, strict=True):
+    for worker, output in zip(result.workers, runs_of(result.study), strict=True):
         table.add_row(
-            f"{worker.objective} ({'cheap' if objective.cheap else 'slow'})",
-            f"{objective.ratio:g}",
+            f"{worker.objective} ({'cheap' if output.cheap else 'slow'})",
+            f"{output.ratio:g}",
             str(worker.jobs),
             f"{worker.evaluation_s:.2g}",
             f"{worker.busy:.1%}",

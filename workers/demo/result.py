@@ -9,7 +9,7 @@ from typing import Any
 from counterpoise.client import Client
 from counterpoise.wire.views import (
     FrontItem,
-    ObjectiveView,
+    OutputView,
     SampleView,
     StudyView,
     WorkerView,
@@ -20,7 +20,7 @@ from workers.demo.virtual_study import VirtualResult
 
 @dataclass(frozen=True, slots=True)
 class WorkerSummary:
-    """Of the worker of one objective."""
+    """Of the worker of one run, which has the name of its first output."""
 
     objective: str
     jobs: int
@@ -57,9 +57,8 @@ class DemoResult:
             "evaluated_full": self.study.evaluated_full,
             "seconds": self.seconds,
             "hypervolume": hypervolume.model_dump() if hypervolume else None,
-            "ratios": {
-                objective.name: objective.ratio for objective in self.study.objectives
-            },
+            "ratios": {output.name: output.ratio for output in self.study.outputs},
+            "feasible": self.study.feasible,
             "workers": [
                 {**asdict(worker), "idle": worker.idle} for worker in self.workers
             ],
@@ -79,27 +78,28 @@ def read_result(client: Client, problem: DemoProblem) -> DemoResult:
     workers = {worker.worker: worker for worker in client.workers()}
     first = problem.objectives[0]
     full = client.samples(name, full=True)
+    names = {*problem.objectives, *problem.constraints}
     return DemoResult(
         problem=problem,
         study=study,
         front=sorted(client.front(name), key=lambda item: item.values[first]),
-        samples=[
-            sample for sample in full if len(sample.values) == len(problem.objectives)
-        ],
-        workers=[
-            _summary(objective, workers[objective.name])
-            for objective in study.objectives
-        ],
+        samples=[sample for sample in full if names <= sample.values.keys()],
+        workers=[_summary(output, workers[output.name]) for output in runs_of(study)],
         seconds=_seconds(study.created_at, study.finished_at or study.created_at),
     )
 
 
-def _summary(objective: ObjectiveView, worker: WorkerView) -> WorkerSummary:
+def runs_of(study: StudyView) -> list[OutputView]:
+    """The outputs with jobs of their own; others come out of their runs."""
+    return [output for output in study.outputs if output.same_run_as is None]
+
+
+def _summary(output: OutputView, worker: WorkerView) -> WorkerSummary:
     busy_s = worker.busy_share * _seconds(worker.first_seen_at, worker.last_seen_at)
     return WorkerSummary(
-        objective=objective.name,
-        jobs=objective.done,
-        evaluation_s=objective.median_duration_s or 0.0,
+        objective=output.name,
+        jobs=output.done,
+        evaluation_s=output.median_duration_s or 0.0,
         busy=worker.busy_share,
         job_s=busy_s / max(worker.done, 1),
     )

@@ -64,13 +64,17 @@ def run(
             print_result(result, output, every=every)
         if not stay:
             server.process.stop()
-        virtual = compare(result, seeds, processes, messages)
+        # Virtual time has no limits
+        virtual = (
+            {} if problem.constraints else compare(result, seeds, processes, messages)
+        )
         if as_json:
             output.print_json(json.dumps(result.as_json(virtual, files)))
         else:
-            output.print(comparison_table(result, virtual))
-            slowest_s = max(worker.job_s for worker in result.workers)
-            output.print(conclusion(virtual, slowest_s), soft_wrap=True)
+            if virtual:
+                output.print(comparison_table(result, virtual))
+                slowest_s = max(worker.job_s for worker in result.workers)
+                output.print(conclusion(virtual, slowest_s), soft_wrap=True)
             output.print(f"written: {files[0]}, {files[1]}", soft_wrap=True)
         if stay:
             messages.print(
@@ -103,7 +107,7 @@ def exclusive(folder: Path) -> Iterator[None]:
 def optimise(
     problem: DemoProblem, processes: LocalProcesses, url: str, messages: Console
 ) -> DemoResult:
-    """Run one worker per objective until the study is finished."""
+    """Run one worker per kind of run until the study is finished."""
     name = problem.study["name"]
     with Client(url) as client:
         client.create_study(problem.study)
@@ -117,7 +121,8 @@ def optimise(
         result = read_result(client, problem)
     if not result.front:
         hint = f"see the logs of the workers in {processes.folder}"
-        raise RunFailed(f"no sample has a value of every objective; {hint}")
+        limits = " and keeps all limits" if problem.constraints else ""
+        raise RunFailed(f"no sample has a value of every output{limits}; {hint}")
     return result
 
 
