@@ -21,6 +21,7 @@ import pytest
 from counterpoise.wire.specification import parse_specification
 from tests.e2e.processes import COUNTERPOISE, children, environment, eventually
 from workers import synthetic
+from workers.beam.mass import mass as beam_mass
 from workers.demo import problems
 from workers.demo.comparison import evidence
 from workers.demo.report import CAUTION, conclusion
@@ -206,6 +207,24 @@ def test_the_report_compares_with_a_synchronous_study(runs: Runs) -> None:
     ):
         assert text in runs.output
     assert "6/6 full samples" in runs.messages
+
+
+def test_a_demo_with_limits_requirements_and_a_category(tmp_path: Path) -> None:
+    result = run(tmp_path, "demo", "--problem", "beam", "--budget", "12", "--json")
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert report["evaluated_full"] >= 12
+    assert 0 < len(report["front"]) <= report["feasible"]
+    for item in report["front"]:
+        x, values = item["x"], item["values"]
+        assert min(values["buckling"], values["safety"]) >= 2.0
+        assert 2 * x["radius"] <= 0.8 * x["height"]
+        assert 2 * x["radius"] * x["holes"] <= 0.8
+        assert x["material"] in ("aluminium", "steel", "titanium")
+        assert values["mass"] == beam_mass(x)
+    workers = {worker["objective"] for worker in report["workers"]}
+    assert workers == {"mass", "cost", "deflection", "buckling"}
+    assert (tmp_path / "out" / "front.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_busy_port_is_one_sentence(tmp_path: Path) -> None:
