@@ -209,6 +209,7 @@ def test_the_report_compares_with_a_synchronous_study(runs: Runs) -> None:
     assert "6/6 full samples" in runs.messages
 
 
+@pytest.mark.slow
 def test_a_demo_with_limits_requirements_and_a_category(tmp_path: Path) -> None:
     result = run(tmp_path, "demo", "--problem", "beam", "--budget", "12", "--json")
     assert result.returncode == 0, result.stderr
