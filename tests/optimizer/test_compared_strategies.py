@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.optimizer.problem import Objective, Problem, Variable
+from app.optimizer.problem import Constraint, Objective, Problem, Variable
 from app.optimizer.proposal.proposal import Proposal
 from app.optimizer.propose import propose
 from app.optimizer.samples import Samples
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.strategies.catalogue import STRATEGIES
 from app.optimizer.strategies.fast_first import best_first, in_turn
+from app.optimizer.strategies.initial_phase import sought_values
 from app.optimizer.strategies.interleaving import brood, pseudo_values, usable
 from app.optimizer.strategies.parego import (
     expected_improvement,
@@ -162,3 +163,15 @@ def test_a_brood_is_the_newest_offspring_ranked_by_cheap_values() -> None:
     cheap = told.pool.F[order[:10], :2]
     best = cheap[0]
     assert not ((cheap <= best).all(axis=1) & (cheap < best).any(axis=1)).any()
+
+
+def test_the_stream_of_a_constraint_seeks_its_limit() -> None:
+    problem = Problem(
+        (Variable("x", 0, 1),),
+        (Objective("f"),),
+        (1.0, 5.0),
+        constraints=(Constraint("g", lower=1.0, upper=4.0),),
+    )
+    data = Data(np.zeros((4, 1)), np.array([0.0, 1.5, 3.8, 9.0]))
+    assert sought_values(problem, 1, data).y.tolist() == pytest.approx([1, 0.5, 0.2, 5])
+    assert sought_values(problem, 0, data) is data

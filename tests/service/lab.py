@@ -186,7 +186,7 @@ class Lab:
 
         view, all_jobs, all_samples = self.view(), mine(jobs), mine(samples)
         names = {row["id"]: row["name"] for row in mine(objectives)}
-        for seen in view.objectives:
+        for seen in view.outputs:
             if seen.same_run_as is None:
                 states = [
                     row["state"]

@@ -32,8 +32,6 @@ from workers.demo.virtual_study import VirtualResult, VirtualStudy
 pytestmark = pytest.mark.timeout(900)
 SMALL = (
     "demo",
-    "--seeds",
-    "2",
     "--problem",
     "dtlz2",
     "--m",
@@ -117,7 +115,17 @@ class Runs:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     folder = tmp_path_factory.mktemp("demo")
-    command = [str(COUNTERPOISE), *SMALL, "--budget", "6", "--stay", "--out", "out"]
+    command = [
+        str(COUNTERPOISE),
+        *SMALL,
+        "--seeds",
+        "1",
+        "--budget",
+        "6",
+        "--stay",
+        "--out",
+        "out",
+    ]
     with (
         (folder / "output").open("w") as output,
         subprocess.Popen(
@@ -138,7 +146,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
         family = children(demo.pid)
         demo.terminate()
         code = demo.wait()
-    json_run = run(folder, *SMALL, "--budget", "6", "--json")
+    json_run = run(folder, *SMALL, "--seeds", "2", "--budget", "6", "--json")
     return Runs(
         folder,
         (folder / "output").read_text(),
@@ -309,10 +317,12 @@ def test_the_conclusion_follows_from_the_studies() -> None:
     both = evidence({"asynchronous": [better, worse], "synchronous": [other, other]})
     assert (both.seeds, both.reached, both.saved) == (2, 1, 0.2)
     assert both.larger == pytest.approx((0.1 - 0.5) / 2)
-    text = conclusion({"asynchronous": [better, worse], "synchronous": [other, other]})
+    virtual = {"asynchronous": [better, worse], "synchronous": [other, other]}
+    text = conclusion(virtual, slowest_s=0.5)
     assert "1 of 2 seeds" in text
+    assert "would save 48 hours" in text  # 2 s of 0.5 s each: 4 runs of 12 hours
     assert "20% of the time" in text
     assert "smaller" in text
     assert CAUTION in text
     many = {"asynchronous": [better] * 3, "synchronous": [other] * 3}
-    assert CAUTION not in conclusion(many)
+    assert CAUTION not in conclusion(many, 1.0)

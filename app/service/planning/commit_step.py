@@ -153,7 +153,7 @@ def _summary(
     full = sum(sample.full for sample in plan.samples)
     joined_full = sum(join.full for join in joins)
     summary: dict[str, object] = {
-        "step": step.name(study.spec.objective_names),
+        "step": step.name(study.spec.output_names),
         "full": full - joined_full + len(plan.promoted),
         "cheap_only": len(plan.samples) - full,
     }
@@ -170,6 +170,6 @@ def _record_fault(
 ) -> None:
     study = lock_study(connection, step.study)
     if study is not None and fail_step(connection, step, fault, backoff_s):
-        name = step.name(study.spec.objective_names)
+        name = step.name(study.spec.output_names)
         body = {"step": name, "faults": step.faults + 1, "fault": fault}
         apply(connection, study, ChangeSet(events=[Event(EventKind.STEP_FAILED, body)]))

@@ -26,6 +26,7 @@ from app.optimizer.search.design import initial_design
 from app.optimizer.search.genetic_algorithm import next_generation
 from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.catalogue import STRATEGIES
+from app.optimizer.strategies.initial_phase import sought_values
 from app.optimizer.strategies.strategy import Strategy
 from app.service.planning.hypervolume import hypervolume
 from app.service.planning.predicted_front import predicted_front
@@ -79,7 +80,7 @@ def compute_step(database: Database, step: Step, fit: Map = map) -> Plan:
         problem, study.spec, step, past, snapshot, generator(*identity), fit, clock
     )
     if step.kind in (StepKind.SEARCH, StepKind.CLOSING):
-        plan.record["hypervolume"] = hypervolume(past.complete_values(), reference)
+        plan.record |= _front_record(problem, past, reference)
     plan.record |= {
         "seed": step_seed(*identity),
         "read_until": step.due_seq,
@@ -121,9 +122,9 @@ def _propose(
     )
     clock.laps |= asdict(proposal.timings)
     cheap = {}
-    for position, objective in enumerate(spec.objectives):
+    for position, output in enumerate(spec.outputs):
         points = proposal.cheap[position]
-        if objective.same_run_as is None and len(points):
+        if output.same_run_as is None and len(points):
             cheap[position] = points
     pool = past.pool()
     return Plan(
@@ -148,6 +149,21 @@ def _step_models(
     return StepModels(pack(proposal.models.surrogates), _as_json(rows))
 
 
+def _front_record(
+    problem: Problem, past: Past, reference: Sequence[float] | None
+) -> dict[str, Any]:
+    """How many complete samples keep all limits, and the hypervolume of these."""
+    F = past.complete_values()  # (n, M)
+    feasible = np.ones(len(F), dtype=np.bool_)
+    for limit, y in zip(problem.limits, F.T, strict=True):
+        feasible &= limit.excess(y) == 0.0
+    objectives = F[:, : problem.m]
+    return {
+        "feasible": int(feasible.sum()),
+        "hypervolume": hypervolume(objectives[feasible], reference, objectives),
+    }
+
+
 def _next_generation(
     problem: Problem, step: Step, past: Past, rng: np.random.Generator
 ) -> Floats:
@@ -155,9 +171,8 @@ def _next_generation(
     evaluated = past.in_order(j, past.values[j])
     taken = past.points([sample.id for sample in past.samples])
     ages = np.arange(len(evaluated), dtype=np.int64)
-    return next_generation(
-        problem, past.data(j, evaluated), ages, step.inputs["size"], rng, taken
-    )
+    data = sought_values(problem, j, past.data(j, evaluated))
+    return next_generation(problem, data, ages, step.inputs["size"], rng, taken)
 
 
 def strategy_of(spec: Specification) -> Strategy:

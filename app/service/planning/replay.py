@@ -64,7 +64,7 @@ def _steps_to_replay(
     with database.read() as connection:
         study = require_study(connection, study_name)
         steps = [
-            (step.name(study.spec.objective_names), step)
+            (step.name(study.spec.output_names), step)
             for step in steps_of(connection, study.id)
         ]
     executed = [(name, step) for name, step in steps if step.state is StepState.DONE]
@@ -131,7 +131,7 @@ def compare_samples(
     """
     equal = 0
     largest = None
-    variables = problem_of(spec, [1.0] * len(spec.objectives)).variables
+    variables = problem_of(spec, [1.0] * len(spec.outputs)).variables
     for full in (True, False):
         before = [sample for sample in then if sample.full == full]
         after = [sample for sample in now if sample.full == full]

@@ -5,7 +5,7 @@ What a step reads is a prefix of the study's sequence, so that it is the same ho
 late it is executed.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,8 @@ from app.domain.samples import Evaluation, Sample
 from app.domain.steps import Step
 from app.domain.studies import Objective as StudyObjective
 from app.optimizer.arrays import Floats, Ints
-from app.optimizer.problem import Objective, Problem
+from app.optimizer.limits import Limit
+from app.optimizer.problem import Constraint, Objective, Problem
 from app.optimizer.samples import Samples
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.space import encode
@@ -43,8 +44,10 @@ def problem_of(
     spec: Specification, ratios: Sequence[float], cheap: Sequence[int] | None = None
 ) -> Problem:
     objectives = tuple(
-        Objective(o.name, o.direction, noise=_noise(o.noise)) for o in spec.objectives
+        Objective(o.name, o.direction, o.lower, o.upper, _noise(o.noise))
+        for o in spec.objectives
     )
+    constraints = tuple(Constraint(o.name, o.lower, o.upper) for o in spec.constraints)
     return Problem(
         optimizer_variables(spec.variables),
         objectives,
@@ -52,6 +55,7 @@ def problem_of(
         spec.cheap_threshold,
         fixed_cheap=None if cheap is None else tuple(cheap),
         requirements=optimizer_requirements(spec),
+        constraints=constraints,
     )
 
 
@@ -63,7 +67,7 @@ def _noise(declared: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """All that a step may read, by position of the objective and row of U."""
+    """All that a step may read, by position of the output and row of U."""
 
     samples: list[Sample]
     U: Floats  # (n, D): the samples' points in the unit cube
@@ -71,6 +75,7 @@ class Past:
     values: list[Values]
     failures: list[Failures]  # final ones
     wanted: list[set[int]]  # samples that were proposed for the objective, or imported
+    limits: tuple[Limit, ...]  # of minimised values
     joined: list[dict[int, JoinedRun]]  # by sample of another step
 
     def points(self, ids: Sequence[int]) -> Floats:
@@ -137,19 +142,25 @@ class Past:
         return Samples(self.points(ids), F, known, steps)
 
     def pool(self) -> list[int]:
-        """Cheap-only samples of which something is known and no run has failed: those
-        that can be promoted.
+        """Cheap-only samples of which something is known, no run has failed and no
+        limit is broken: those that can be promoted.
         """
-        failed: set[int] = set().union(*self.failures)
+        left_out: set[int] = set().union(*self.failures)
+        for values, limit in zip(self.values, self.limits, strict=True):
+            left_out |= {
+                sample
+                for sample, (y, _) in values.items()
+                if not limit.lower <= y <= limit.upper
+            }
         known: set[int] = set().union(*self.values)
         return [
             sample.id
             for sample in self.samples
-            if not sample.full and sample.id in known and sample.id not in failed
+            if not sample.full and sample.id in known and sample.id not in left_out
         ]
 
     def complete_values(self) -> Floats:
-        """The values of D, (n, m)."""
+        """The values of D, (n, M)."""
         complete = self.complete()
         F = np.empty((len(complete), len(self.values)))
         for j, values in enumerate(self.values):
@@ -201,14 +212,8 @@ def read_past(
         values=values,
         failures=failures,
         wanted=[proposed[objective.run] | imported for objective in objectives],
-        joined=[
-            {
-                sample: run
-                for (sample, id_), run in joined.items()
-                if id_ == objective.run
-            }
-            for objective in objectives
-        ],
+        limits=problem.limits,
+        joined=[_joined_with(joined, objective.run) for objective in objectives],
     )
 
 
@@ -244,6 +249,13 @@ def _as_it_was(sample: Sample, step: Step) -> Sample:
     return sample if was_promoted else replace(sample, full=False)
 
 
+def _joined_with(
+    joined: Mapping[tuple[int, int], JoinedRun], objective: int
+) -> dict[int, JoinedRun]:
+    """By sample: the runs of one objective."""
+    return {sample: run for (sample, of), run in joined.items() if of == objective}
+
+
 def _is_of_later_promotion(sample: Sample, number: int) -> bool:
     """Whether the job with this number was added after the step became due."""
     return not sample.full and sample.promoted_in == number
@@ -259,6 +271,7 @@ def _by_objective(
         -1.0 if objective.direction == "maximize" else 1.0
         for objective in problem.objectives
     ]
+    signs += [1.0] * len(problem.constraints)
     values: list[Values] = [{} for _ in objectives]
     failures: list[Failures] = [{} for _ in objectives]
     for evaluation in evaluations:
@@ -284,11 +297,11 @@ def search_snapshot(
         if other.number <= step.number
     ]
     due_seqs = {other.number: other.due_seq for other in steps}
-    models = _previous_models(steps, step) or [None] * problem.m
+    models = _previous_models(steps, step) or [None] * len(problem.outputs)
     complete = past.complete()
     # Steps that were due before there was overlap have recorded none.
     pending = step.inputs.get("pending", [])
-    positions = range(problem.m)
+    positions = range(len(problem.outputs))
     extras = [
         _extra(past, j, due_seqs) if j in problem.cheap else {} for j in positions
     ]

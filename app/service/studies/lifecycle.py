@@ -114,20 +114,20 @@ def _create(
 
 
 def _new_objectives(spec: Specification, default_lease_s: float) -> list[NewObjective]:
-    ratios = declared_ratios(spec) or [1.0] * len(spec.objectives)
+    ratios = declared_ratios(spec) or [1.0] * len(spec.outputs)
     leases = {
-        objective.name: objective.lease_s or spec.lease_s or default_lease_s
-        for objective in spec.objectives
+        output.name: output.lease_s or spec.lease_s or default_lease_s
+        for output in spec.outputs
     }
     found = []
-    for objective, ratio in zip(spec.objectives, ratios, strict=True):
-        lease_s = leases[objective.same_run_as or objective.name]
+    for output, ratio in zip(spec.outputs, ratios, strict=True):
+        lease_s = leases[output.same_run_as or output.name]
         found.append(
             NewObjective(
-                objective.name,
+                output.name,
                 lease_s,
-                None if objective.timeout_s == AUTO else objective.timeout_s,
-                objective.same_run_as,
+                None if output.timeout_s == AUTO else output.timeout_s,
+                output.same_run_as,
                 ratio,
             )
         )

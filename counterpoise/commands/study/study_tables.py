@@ -9,9 +9,11 @@ from rich.text import Text
 
 from counterpoise.commands.study.remarks import remarks
 from counterpoise.wire.codes import JobState, Phase, StudyState
+from counterpoise.wire.text import short_time
 from counterpoise.wire.views import (
     HealthItem,
     ObjectiveView,
+    OutputView,
     StudySummary,
     StudyView,
 )
@@ -33,12 +35,14 @@ def studies_table(studies: list[StudySummary]) -> Table:
     for study in studies:
         counts = (str(study.step), str(study.evaluated_full), str(study.budget))
         state = "" if study.phase == Phase.FINISHED else study.state
-        table.add_row(study.name, study.phase, state, *counts, study.created_at)
+        created = short_time(study.created_at)
+        table.add_row(study.name, study.phase, state, *counts, created)
     return table
 
 
 # Shown only where there are such jobs, so that a table fits the terminal
 RARE_STATES = (JobState.WAITING, JobState.INFEASIBLE)
+_HEADINGS = {JobState.INFEASIBLE: "infea-\nsible", JobState.SUPERSEDED: "super-\nseded"}
 
 
 def study_title(study: StudyView) -> str:
@@ -62,14 +66,14 @@ def study_panel(study: StudyView) -> Panel:
     progress.add_row(
         ProgressBar(total=study.budget, completed=study.evaluated_full, width=20), full
     )
-    times = f"created {study.created_at}"
+    times = f"created {short_time(study.created_at)}"
     if study.finished_at:
-        times += f", finished {study.finished_at}"
+        times += f", finished {short_time(study.finished_at)}"
     parts: list[RenderableType] = [
         progress,
         Text(times, style="dim"),
         "",
-        _objectives_table(study.objectives),
+        _outputs_table(study.outputs),
         "",
         _hypervolume_line(study),
         *(Text(remark, style="dim") for remark in remarks(study)),
@@ -91,42 +95,48 @@ def _colour(study: StudyView) -> str:
     return "green" if study.phase == Phase.FINISHED else "cyan"
 
 
-def _objectives_table(objectives: list[ObjectiveView]) -> Table:
+def _outputs_table(outputs: list[OutputView]) -> Table:
     states = [
         state
         for state in JobState
-        if state not in RARE_STATES or any(getattr(o, state) for o in objectives)
+        if state not in RARE_STATES or any(getattr(o, state) for o in outputs)
     ]
+    headings = (_HEADINGS.get(state, state) for state in states)
     table = plain_table(
-        "objective", "goal", numbers=("ratio", "median s", *states), gap=1
+        "output", "goal", numbers=("ratio", "median\ns", *headings), gap=1
     )
-    for objective in objectives:
-        name = (
-            f"{objective.name} [{objective.unit}]" if objective.unit else objective.name
-        )
-        goal = objective.direction[:3]
-        if objective.same_run_as is not None:
-            table.add_row(Text(f"{name} (run of {objective.same_run_as})"), goal)
+    for output in outputs:
+        name = f"{output.name} [{output.unit}]" if output.unit else output.name
+        goal = goal_text(output)
+        if output.same_run_as is not None:
+            table.add_row(Text(f"{name} (run of {output.same_run_as})"), goal)
             continue
-        ratio = (
-            f"cheap {objective.ratio:.3g}"
-            if objective.cheap
-            else f"{objective.ratio:.3g}"
-        )
+        ratio = f"cheap {output.ratio:.3g}" if output.cheap else f"{output.ratio:.3g}"
         median = (
             ""
-            if objective.median_duration_s is None
-            else f"{objective.median_duration_s:.3g}"
+            if output.median_duration_s is None
+            else f"{output.median_duration_s:.3g}"
         )
-        counts = [str(getattr(objective, state)) for state in states]
+        counts = [str(getattr(output, state)) for state in states]
         table.add_row(Text(name), goal, ratio, median, *counts)
     return table
+
+
+def goal_text(output: OutputView) -> str:
+    """Direction and limits."""
+    parts = [output.direction[:3]] if isinstance(output, ObjectiveView) else []
+    if output.lower is not None:
+        parts.append(f"≥ {output.lower:g}")
+    if output.upper is not None:
+        parts.append(f"≤ {output.upper:g}")
+    return " ".join(parts)
 
 
 def _hypervolume_line(study: StudyView) -> Text:
     volume = study.hypervolume
     if volume is None:
-        return Text("hypervolume: none yet")
+        why = "no feasible sample yet" if study.feasible == 0 else "none yet"
+        return Text(f"hypervolume: {why}")
     point = ", ".join(
         f"{name} {value:.6g}" for name, value in volume.reference_point.items()
     )
