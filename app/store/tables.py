@@ -505,7 +505,7 @@ feed = Table(
 # One row: when an API server was last up. A gap is an outage, during which workers
 # could send no heartbeats.
 server_uptime = Table(
-    "pulse",
+    "server_uptime",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("seen_at", Double, nullable=False),

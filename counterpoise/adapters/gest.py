@@ -33,10 +33,13 @@ LONGEST_BEAT_S = 5.0
 
 @dataclass(slots=True)
 class Point:
-    """A suggested sample, and its jobs that are not told, by objective."""
+    """A sample, its jobs that are not told, and the values that were ingested before
+    their job was leased, by output.
+    """
 
     x: dict[str, Any]
     jobs: dict[str, Job] = field(default_factory=dict)
+    early_values: dict[str, Any] = field(default_factory=dict)
     is_suggested: bool = False
 
 
@@ -76,9 +79,10 @@ class CounterpoiseGenerator(Generator):  # type: ignore[misc]
     def suggest(self, num_points: int | None = None) -> list[dict[str, Any]]:
         """Points to evaluate; waits for the planner if there are none now.
 
-        ValueError if the study is finished, or has fewer than `num_points`.
+        A point comes again, with the same `_id`, if an output is due later than its
+        others. ValueError if the study is finished, or has fewer than `num_points`.
         """
-        self._ask(num_points or 1, wait_s=30.0)
+        self._lease(num_points or 1, wait_s=30.0)
         with self._lock:
             new = {
                 sample: point
@@ -112,10 +116,9 @@ class CounterpoiseGenerator(Generator):  # type: ignore[misc]
                 )
         for result in results:
             point = self._point(result)
-            for name in [name for name in point.jobs if name in result]:
-                self._client.tell(_tell(point.jobs[name], result[name]))
-                with self._lock:
-                    del point.jobs[name]
+            given = {name: result[name] for name in self._runs if name in result}
+            point.early_values.update(given)
+            self._tell_known(point)
 
     def finalize(self) -> None:
         """Give back what was suggested and not ingested."""
@@ -135,26 +138,47 @@ class CounterpoiseGenerator(Generator):  # type: ignore[misc]
             raise ValueError(f"there is no suggested point {sample!r}")
         return self._points[sample]
 
-    def _ask(self, number: int, wait_s: float) -> None:
+    def _lease(self, number: int, wait_s: float) -> None:
         """Lease the heads of all queues; waits only while there is nothing at all."""
-        for position, run in enumerate(self._runs):
-            with self._lock:
-                open_points = sum(not p.is_suggested for p in self._points.values())
-            is_empty = position == len(self._runs) - 1 and not open_points
-            ask = Ask(
-                worker=self._worker,
-                studies=[self._study],
-                objectives=[run],
-                max_jobs=min(number, MOST_JOBS),
-                wait_s=wait_s if is_empty else 0.0,
-            )
-            self._take(self._client.ask(ask).jobs)
+        self._lease_heads(number)
+        if not self._has_new_points():
+            self._ask(self._runs, 1, wait_s)
+            self._lease_heads(number)  # the other outputs of what was waited for
+
+    def _lease_heads(self, number: int) -> None:
+        for run in self._runs:
+            self._ask([run], number, wait_s=0.0)
+
+    def _has_new_points(self) -> bool:
+        with self._lock:
+            return any(not point.is_suggested for point in self._points.values())
+
+    def _ask(self, runs: list[str], number: int, wait_s: float) -> None:
+        ask = Ask(
+            worker=self._worker,
+            studies=[self._study],
+            objectives=runs,
+            max_jobs=min(number, MOST_JOBS),
+            wait_s=wait_s,
+        )
+        self._take(self._client.ask(ask).jobs)
 
     def _take(self, jobs: Iterable[Job]) -> None:
-        with self._lock:
-            for job in jobs:
+        for job in jobs:
+            with self._lock:
                 point = self._points.setdefault(job.sample, Point(dict(job.x)))
                 point.jobs[job.objective] = job
+            if job.objective in point.early_values:
+                self._tell_known(point)
+            else:
+                point.is_suggested = False
+
+    def _tell_known(self, point: Point) -> None:
+        """Tell every value whose job is leased; the others wait for theirs."""
+        for name in [name for name in point.jobs if name in point.early_values]:
+            self._client.tell(_tell(point.jobs[name], point.early_values[name]))
+            with self._lock:
+                del point.jobs[name], point.early_values[name]
 
     def _leases(self) -> list[str]:
         with self._lock:

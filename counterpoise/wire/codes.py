@@ -173,7 +173,7 @@ class Choice(StrEnum):
 
     BEST = "best"  # in one objective
     KNEE = "knee"  # the most even compromise
-    NEAREST = "nearest"  # to the engineer's wish
+    NEAREST = "nearest"  # to the engineer's target
 
 
 class EventKind(StrEnum):

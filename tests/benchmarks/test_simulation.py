@@ -163,7 +163,7 @@ def test_a_slow_cheap_pool_has_its_old_jobs_superseded(
 def small_study(
     ratios: tuple[float, float], n: int, monkeypatch: pytest.MonkeyPatch
 ) -> simulation.Report:
-    """Of a space of 12 points, with a budget of 20; whoever asks more than 100 times
+    """Of a space of 12 points, with a budget of 20; a caller that asks more than 100 times
     what is due asks forever.
     """
     asked = 0

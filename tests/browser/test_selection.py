@@ -70,11 +70,11 @@ def test_named_designs_and_a_wish(server: str, open_page: OpenPage) -> None:
     designs = page.get_by_role("region", name="Designs to choose from")
     expect(designs).to_contain_text("Best mass")
     expect(designs).to_contain_text("Balanced (knee)")
-    designs.get_by_role("button", name="My wish").click()
+    designs.get_by_role("button", name="My target").click()
     designs.get_by_label("mass [kg]").fill("2")
     designs.get_by_role("button", name="Find the nearest").click()
-    expect(designs).to_contain_text("Nearest to your wish")
-    assert "wish=mass" in page.url
+    expect(designs).to_contain_text("Nearest to your target")
+    assert "target=mass" in page.url
 
 
 def test_a_selection_can_be_saved_as_csv(server: str, open_page: OpenPage) -> None:

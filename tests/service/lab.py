@@ -121,7 +121,7 @@ class Lab:
         ids = [job.job for job in held]
 
         def age(connection: Any) -> None:
-            connection.execute(text("UPDATE pulse SET resumed_at = 0"))
+            connection.execute(text("UPDATE server_uptime SET resumed_at = 0"))
             some = jobs.update().where(jobs.c.state == "leased").values(expires_at=1.0)
             connection.execute(some.where(jobs.c.id.in_(ids)) if ids else some)
 

@@ -10,7 +10,7 @@ from app.service.monitoring.choices import list_choices
 from counterpoise.wire.monitoring.choices import ChoicesView
 
 NUMBER = r"-?[0-9]{1,17}(?:\.[0-9]{0,17})?(?:[eE][-+]?[0-9]{1,2})?"
-WISH = rf"^[A-Za-z0-9._-]+:{NUMBER}(?:,[A-Za-z0-9._-]+:{NUMBER})*$"
+TARGET = rf"^[A-Za-z0-9._-]+:{NUMBER}(?:,[A-Za-z0-9._-]+:{NUMBER})*$"
 router = APIRouter(tags=["monitoring"], dependencies=READERS)
 
 
@@ -18,16 +18,16 @@ router = APIRouter(tags=["monitoring"], dependencies=READERS)
 def get_choices(
     name: StudyName,
     database: DatabaseDep,
-    wish: Annotated[
+    target: Annotated[
         str | None,
         Query(
             max_length=5000,
-            pattern=WISH,
-            description="wished values by objective, as `mass:3,drag:9`: the nearest design is returned too",
+            pattern=TARGET,
+            description="values to aim for, by objective, as `mass:3,drag:9`: the nearest design is returned too",
         ),
     ] = None,
 ) -> ChoicesView:
     """The best in each objective, the most even compromise, and the one nearest to a
-    wish.
+    target.
     """
-    return list_choices(database, name, wish)
+    return list_choices(database, name, target)

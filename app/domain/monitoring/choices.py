@@ -1,4 +1,4 @@
-"""Designs of a front that stand out: best in one objective, knee, nearest to a wish.
+"""Designs of a front that stand out: best in one objective, knee, nearest to a target.
 
 All objectives are scaled to the front's own range, 0 for its best and 1 for its worst
 value, so that units do not matter.
@@ -49,9 +49,9 @@ def knee(front: Sequence[Values]) -> int:
     return min(range(len(front)), key=lambda index: scaled_sum(scale, front[index]))
 
 
-def nearest(front: Sequence[Values], wish: Mapping[int, float]) -> int:
-    """The design whose largest shortfall from the wish is smallest (Wierzbicki's
-    achievement function); objectives without a wish decide between equals.
+def nearest(front: Sequence[Values], target: Mapping[int, float]) -> int:
+    """The design whose largest shortfall from the target is smallest (Wierzbicki's
+    achievement function); objectives without a target decide between equals.
     """
     scale = Scale.of(front)
 
@@ -59,8 +59,8 @@ def nearest(front: Sequence[Values], wish: Mapping[int, float]) -> int:
         values = front[index]
         gaps = [
             scale.apply(objective, values[objective])
-            - scale.apply(objective, wished_value)
-            for objective, wished_value in wish.items()
+            - scale.apply(objective, target_value)
+            for objective, target_value in target.items()
         ]
         return max(gaps) + AUGMENTATION * scaled_sum(scale, values)
 

@@ -39,9 +39,11 @@ def fast_first_step(
     selected: list[Source] = ["selected"] * len(chosen)
     full = Drawn(chosen, tuple(selected))
     if missing > 0:
-        nobody = np.empty((0, problem.d))
+        no_parents = np.empty((0, problem.d))
         others = take_full(
-            problem, snapshot, candidates(problem.variables, nobody, snapshot.X, rng)
+            problem,
+            snapshot,
+            candidates(problem.variables, no_parents, snapshot.X, rng),
         )
         points = np.vstack([chosen, others.points[:missing]])
         full = Drawn(points, (*full.sources, *others.sources[:missing]))

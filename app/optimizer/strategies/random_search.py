@@ -24,11 +24,13 @@ def random_step(
     rng: Generator,
     _resources: Resources,
 ) -> Proposal:
-    nobody = np.empty((0, problem.d))
-    points = offspring_of(problem.variables, nobody, snapshot.batch, rng)
+    no_parents = np.empty((0, problem.d))
+    points = offspring_of(problem.variables, no_parents, snapshot.batch, rng)
     full = take_full(problem, snapshot, points)
     models = no_models(problem, snapshot)
-    return make_proposal(problem, snapshot, models, nobody, full, no_extras(problem))
+    return make_proposal(
+        problem, snapshot, models, no_parents, full, no_extras(problem)
+    )
 
 
 RANDOM = Strategy(step=random_step, initial=NO_STREAMS)

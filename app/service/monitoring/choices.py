@@ -14,11 +14,11 @@ from counterpoise.wire.views import FrontItem
 MINIMIZE = "minimize"
 
 
-def list_choices(database: Database, name: str, wish: str | None) -> ChoicesView:
-    """`wish` is "mass:3,drag:9" in the user's units; any subset of the objectives."""
+def list_choices(database: Database, name: str, target: str | None) -> ChoicesView:
+    """`target` is "mass:3,drag:9" in the user's units; any subset of the objectives."""
     with database.read() as connection:
         spec = require_study(connection, name).spec
-    wished = parse_wish(spec, wish) if wish else {}
+    target_values = parse_target(spec, target) if target else {}
     designs = front(database, name)
     if not designs:
         return ChoicesView(study=name, items=[])
@@ -32,8 +32,8 @@ def list_choices(database: Database, name: str, wish: str | None) -> ChoicesView
         for index, objective in enumerate(spec.objective_names)
     ]
     items.append(to_view(Choice.KNEE, designs[choices.knee(values)]))
-    if wished:
-        signed = {index: signs[index] * value for index, value in wished.items()}
+    if target_values:
+        signed = {index: signs[index] * value for index, value in target_values.items()}
         items.append(to_view(Choice.NEAREST, designs[choices.nearest(values, signed)]))
     return ChoicesView(study=name, items=items)
 
@@ -57,13 +57,13 @@ def to_view(
     )
 
 
-def parse_wish(spec: Specification, wish: str) -> dict[int, float]:
+def parse_target(spec: Specification, target: str) -> dict[int, float]:
     """Wished values by the objective's position."""
-    wished: dict[int, float] = {}
-    for part in wish.split(","):
+    target_values: dict[int, float] = {}
+    for part in target.split(","):
         name, _, value = part.partition(":")
         if name not in spec.objective_names:
             hint = did_you_mean(name, spec.objective_names)
             raise ObjectiveUnknown(f"{name!r} is not an objective of the study{hint}")
-        wished[spec.objective_names.index(name)] = float(value)
-    return wished
+        target_values[spec.objective_names.index(name)] = float(value)
+    return target_values

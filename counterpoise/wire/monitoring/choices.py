@@ -27,7 +27,7 @@ class ChoiceView(BaseModel):
 
 class ChoicesView(BaseModel):
     """The best design of the front in each objective, the most even compromise, and the
-    one nearest to a wish; empty before the first full sample.
+    one nearest to a target; empty before the first full sample.
     """
 
     study: str

@@ -19,7 +19,7 @@ def test_choices_are_extremes_of_the_front_in_their_directions(wing: Wing) -> No
     wing.plan()
     wing.work()
     front = wing.get("/front")["items"]
-    found = by_title(wing.get("/choices", wish="mass:0,lift:1e3"))
+    found = by_title(wing.get("/choices", target="mass:0,lift:1e3"))
     assert set(found) == {
         ("best", "mass"),
         ("best", "drag"),
@@ -38,7 +38,7 @@ def test_a_wish_must_name_objectives_and_numbers(
     client: TestClient, wing: Wing
 ) -> None:
     path = f"/studies/{wing.spec['name']}/choices"
-    check_problem(client.get(path, params={"wish": "mass"}), 422, "invalid-request")
-    unknown = client.get(path, params={"wish": "mas:1"})
+    check_problem(client.get(path, params={"target": "mass"}), 422, "invalid-request")
+    unknown = client.get(path, params={"target": "mas:1"})
     problem = check_problem(unknown, 404, "objective-unknown")
     assert "'mass'" in problem["detail"]

@@ -213,7 +213,7 @@ def test_after_an_outage_nothing_expires_for_one_lease_time(lab: Lab) -> None:
     assert expire_leases(lab.database) == 1
 
 
-def test_the_pulse_remembers_since_when_without_a_gap(database: Database) -> None:
+def test_uptime_is_counted_since_the_last_gap(database: Database) -> None:
     def read() -> tuple[float, float]:
         with database.read() as connection:
             row = connection.execute(server_uptime.select()).one()

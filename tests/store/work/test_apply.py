@@ -162,7 +162,7 @@ def test_a_job_that_changed_undoes_the_whole_change_set(database: Database) -> N
         "INSERT INTO objectives (study_id, position, name, lease_s) SELECT study_id, position, 'x', 1 FROM objectives",
         "INSERT INTO workers (name, first_seen_at, last_seen_at, studies, objectives)"
         " SELECT name, 1, 1, studies, objectives FROM workers",
-        "INSERT INTO pulse (id, seen_at, resumed_at) VALUES (2, 1, 1)",
+        "INSERT INTO server_uptime (id, seen_at, resumed_at) VALUES (2, 1, 1)",
         "INSERT INTO studies (name, spec, budget, seed, created_at) SELECT name, spec, 1, 1, 1 FROM studies",
         "INSERT INTO jobs (study_id, objective_id, sample_id, cheap_only) VALUES (77, 77, 77, true)",
     ],

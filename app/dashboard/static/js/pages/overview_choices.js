@@ -9,19 +9,19 @@ import { select, selection } from "../data/shared_selection.js";
 import { axisTitle } from "../pure/axis.js";
 import { number } from "../pure/format.js";
 
-const WORDS = { knee: "Balanced (knee)", nearest: "Nearest to your wish" };
+const WORDS = { knee: "Balanced (knee)", nearest: "Nearest to your target" };
 
 export function FrontChoices({ study }) {
-  const { wish } = route.value.query;
-  const { data } = useResource(studyPath(study.name, "choices", { wish }), { quietMs: 5000 });
+  const { target } = route.value.query;
+  const { data } = useResource(studyPath(study.name, "choices", { target }), { quietMs: 5000 });
   const [isEditing, setIsEditing] = useState(false);
   if (!data?.items.length) return null;
   const chosen = selection.value;
-  const controls = html`<button onClick=${() => setIsEditing(!isEditing)} aria-expanded=${String(isEditing)}>My wish</button>`;
+  const controls = html`<button onClick=${() => setIsEditing(!isEditing)} aria-expanded=${String(isEditing)}>My target</button>`;
   return html`
     <${Panel} title="Designs to choose from" controls=${controls}
       note="The best of the front in each objective, and the one that compromises most evenly.">
-      ${isEditing && html`<${WishForm} study=${study} wish=${wish} />`}
+      ${isEditing && html`<${TargetForm} study=${study} target=${target} />`}
       <${Table} caption="Designs to choose from" columns=${columnsOf(study)} rows=${rowsOf(data.items)}
         rowKey=${(row) => row.sample} isChosen=${(row) => row.sample === chosen.focus}
         onRow=${(row) => select({ ...chosen, focus: row.sample === chosen.focus ? null : row.sample })} />
@@ -57,24 +57,24 @@ function bestValues() {
   return (row, name) => row.titles.includes(`Best ${name}`);
 }
 
-function WishForm({ study, wish }) {
-  const given = Object.fromEntries((wish ?? "").split(",").map((part) => part.split(":")));
+function TargetForm({ study, target }) {
+  const given = Object.fromEntries((target ?? "").split(",").map((part) => part.split(":")));
   function submit(event) {
     event.preventDefault();
     const { elements } = event.currentTarget;
     const parts = study.spec.objectives
-      .map(({ name }) => [name, elements[`wish-${name}`].value.trim()])
+      .map(({ name }) => [name, elements[`target-${name}`].value.trim()])
       .filter(([, value]) => value !== "" && Number.isFinite(Number(value)))
       .map(([name, value]) => `${name}:${value}`);
-    setQuery({ wish: parts.join(",") || undefined });
+    setQuery({ target: parts.join(",") || undefined });
   }
   return html`
-    <form class="wish" onSubmit=${submit}>
+    <form class="target" onSubmit=${submit}>
       ${study.spec.objectives.map((objective) => html`
         <label class="field">${axisTitle(objective)}
-          <input name=${`wish-${objective.name}`} type="number" step="any" defaultValue=${given[objective.name] ?? ""} /></label>`)}
+          <input name=${`target-${objective.name}`} type="number" step="any" defaultValue=${given[objective.name] ?? ""} /></label>`)}
       <button class="primary">Find the nearest</button>
-      <button type="button" onClick=${() => setQuery({ wish: undefined })}>Clear</button>
+      <button type="button" onClick=${() => setQuery({ target: undefined })}>Clear</button>
     </form>
   `;
 }

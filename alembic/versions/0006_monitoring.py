@@ -1,14 +1,14 @@
 """What the dashboard needs: attempts by objective and time, the models of a study's last
 step, points of the engineer's own and excluded samples.
 
-Revision: 0008 Follows: 0005
+Revision: 0006 Follows: 0005
 """
 
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
-revision = "0008"
+revision = "0006"
 down_revision = "0005"
 branch_labels = None
 depends_on = None
