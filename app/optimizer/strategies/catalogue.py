@@ -19,7 +19,7 @@ from app.optimizer.strategies.interleaving import (
 from app.optimizer.strategies.k_rvea import K_RVEA
 from app.optimizer.strategies.parego import PAREGO
 from app.optimizer.strategies.random_search import RANDOM
-from app.optimizer.strategies.strategy import Strategy
+from app.optimizer.strategies.strategy import ModelFamily, Strategy
 from app.optimizer.strategies.transfer.t_saea import T_SAEA
 from app.optimizer.strategies.transfer.tc_saea import TC_SAEA
 from app.optimizer.strategies.true_rvea import TRUE_RVEA
@@ -43,4 +43,12 @@ STRATEGIES = {
     "speculative-interleaving": SPECULATIVE_INTERLEAVING,
     "t-saea": T_SAEA,
     "tc-saea": TC_SAEA,
+}
+
+# Strategies whose models can be chosen, with what a study has unless it declares them;
+# the benchmarks of the paper have `paper`
+SERVICE_MODELS: dict[str, ModelFamily] = {
+    "sbp-bo": "evidence",
+    "bo-aaf": "evidence",
+    "counterpoise": "evidence",
 }
