@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from counterpoise.wire.codes import Phase, StudyState
-from counterpoise.wire.views import ObjectiveView, StudyView, WorkerView
+from counterpoise.wire.views import OutputView, StudyView, WorkerView
 from counterpoise.wire.work import matches
 
 LOW, HIGH = 0, 1  # which quartile
@@ -32,9 +32,9 @@ class Eta:
 
 @dataclass(slots=True)
 class Pool:
-    """Objectives that share workers, and the slots of these workers."""
+    """Runs that share workers, and the slots of these workers."""
 
-    objectives: list[ObjectiveView]
+    objectives: list[OutputView]
     workers: list[WorkerView] = field(default_factory=list)
 
     @property
@@ -66,9 +66,7 @@ class Pool:
 def eta(study: StudyView, workers: Sequence[WorkerView]) -> Eta:
     if study.phase == Phase.FINISHED:
         return Eta(0.0, 0.0)
-    runs = [
-        objective for objective in study.objectives if objective.same_run_as is None
-    ]
+    runs = [output for output in study.outputs if output.same_run_as is None]
     able = [worker for worker in workers if _takes_jobs_of(worker, study.name)]
     unknown = _why_unknown(study, runs, able)
     if unknown:
@@ -93,7 +91,7 @@ def _takes_jobs_of(worker: WorkerView, study: str) -> bool:
 
 
 def _why_unknown(
-    study: StudyView, runs: Sequence[ObjectiveView], workers: Sequence[WorkerView]
+    study: StudyView, runs: Sequence[OutputView], workers: Sequence[WorkerView]
 ) -> str | None:
     if study.state == StudyState.PAUSED:
         return "the study is paused"
@@ -106,8 +104,8 @@ def _why_unknown(
     return None
 
 
-def pools(runs: Sequence[ObjectiveView], workers: Sequence[WorkerView]) -> list[Pool]:
-    """Objectives that share a worker, directly or through others, with all workers that
+def pools(runs: Sequence[OutputView], workers: Sequence[WorkerView]) -> list[Pool]:
+    """Runs that share a worker, directly or through others, with all workers that
     they share.
     """
     found: list[Pool] = []
@@ -125,6 +123,6 @@ def pools(runs: Sequence[ObjectiveView], workers: Sequence[WorkerView]) -> list[
     return found
 
 
-def _quartile(objective: ObjectiveView, which: int) -> float:
+def _quartile(objective: OutputView, which: int) -> float:
     quartiles = objective.duration_quartiles_s or (0.0, 0.0)
     return quartiles[which]

@@ -44,9 +44,24 @@ LONG_ROOMS = (
 )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long tests first, so that processes that share the files end together."""
     items.sort(key=lambda item: item.path.parent.name not in LONG_ROOMS)
+    for item in items:
+        mark_slow_backend(item)
+
+
+def mark_slow_backend(item: pytest.Item) -> None:
+    """`slow_on("postgresql")`: with that database, a test runs in `make slow` only."""
+    marker = item.get_closest_marker("slow_on")
+    parameters = (
+        item.callspec.params
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+        else {}
+    )
+    if marker is not None and parameters.get("backend") in marker.args:
+        item.add_marker(pytest.mark.slow)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -10,6 +10,14 @@ NO_OBJECTIVE = -1  # of a step that belongs to no stream
 
 
 @dataclass(frozen=True, slots=True)
+class StepId:
+    id: int
+    kind: StepKind
+    objective: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     id: int
     study: int

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from counterpoise.wire.codes import Ending, Phase, StudyState
-from counterpoise.wire.specification import Specification
+from counterpoise.wire.specification import AUTO, Specification
 
 # By objective with jobs of its own: the objectives that come with its run
 CoObjectives = dict[int, list[int]]
@@ -62,8 +62,8 @@ class Study:
     settled_full: int
     withdrawn: int  # samples that left the plan because a run ruled them out
     step: int  # the last search step that was executed
-    # Followed with `overlap: "auto"`: live slots that serve the slowest runs, and full
-    # samples to plan ahead because planning takes time
+    # Followed where the plan depends on them: live slots that serve the slowest runs;
+    # with `overlap: "auto"`, full samples to plan ahead because planning takes time
     slow_slots: int
     lookahead: int
     imported: int
@@ -88,6 +88,11 @@ class Study:
     @property
     def unsettled_full(self) -> int:
         return self.planned_full - self.settled_full
+
+    @property
+    def follows_slots(self) -> bool:
+        """Whether the number of slots decides when and what is planned."""
+        return AUTO in (self.spec.overlap, self.spec.batch_size)
 
     @property
     def overlap(self) -> int:

@@ -2,7 +2,7 @@
 stepping rule reads.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -49,6 +49,47 @@ class Samples:
                 X
             )
         return [job for sample in self.all[first:] for job in sample.jobs.values()]
+
+    def add_cheap(self, points: Sequence[Array], *, step: int) -> list[Job]:
+        """Cheap-only samples: the points of each objective, where equal points are one
+        sample.
+        """
+        wanted: dict[bytes, tuple[Array, list[int]]] = {}
+        for j, X in enumerate(points):
+            for x in X:
+                wanted.setdefault(x.tobytes(), (x, []))[1].append(j)
+        jobs = []
+        for x, objectives in wanted.values():
+            jobs += self.add(x[None], objectives, full=False, step=step)
+        return jobs
+
+    def promote(self, number: int, step: int) -> list[Job]:
+        """A cheap-only sample becomes a full one; the jobs that it lacks."""
+        sample = self.all[number]
+        for job in sample.jobs.values():
+            job.overtaken = False
+        lacking = [j for j in range(self.m) if self._is_lacking(sample, j)]
+        jobs = {j: Job(number, j, full=True) for j in lacking}
+        sample.jobs |= jobs
+        sample.full, sample.step = True, step
+        sample.unsettled += len(jobs)
+        self.unsettled_full += sample.unsettled > 0
+        for j in lacking:
+            self.unsettled_jobs[j, True] = self.unsettled_jobs.get((j, True), 0) + 1
+        return list(jobs.values())
+
+    def _is_lacking(self, sample: Sample, j: int) -> bool:
+        return j not in sample.jobs or sample.jobs[j].state == "superseded"
+
+    def pool(self) -> list[int]:
+        """Cheap-only samples with a value and without a failure: they can be promoted."""
+        return [
+            i
+            for i, sample in enumerate(self.all)
+            if not sample.full
+            and sample.values
+            and all(job.state != "failed" for job in sample.jobs.values())
+        ]
 
     def settle(self, job: Job, value: float | None = None) -> None:
         """The job is done with this value, or failed for good, or superseded."""

@@ -5,10 +5,10 @@ the service.
 when it becomes due; its samples appear when its planning time is over.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import nan
-from time import perf_counter
+from time import process_time
 from typing import Literal
 
 import numpy as np
@@ -34,7 +34,9 @@ from app.optimizer.random_streams import NO_OBJECTIVE, generator
 from app.optimizer.search.design import initial_design
 from app.optimizer.search.genetic_algorithm import next_generation
 from app.optimizer.snapshot import Data, Snapshot, WarmStart
+from app.optimizer.strategies.initial_phase import initial_points
 from app.optimizer.strategies.strategy import Strategy
+from app.optimizer.strategies.waiting import NO_STREAMS
 from app.simulation.pools import TIMER_END, Floor, Job, Pool
 from app.simulation.samples import Samples
 from counterpoise.wire.codes import Phase, StepKind
@@ -81,7 +83,7 @@ def simulate(
     for the slowest objective.
 
     `batch` and `overlap` as in a specification. `planning_s`: of each step, in the unit
-    of the latencies; None: as long as the step takes here, in seconds.
+    of the latencies; None: the CPU time that the step takes here, in seconds.
     """
     if len(pools) != problem.m:
         raise ValueError(
@@ -121,6 +123,7 @@ class Study:
     step: int = 0
     lookahead: int = 0
     planned: Proposal | None = None  # of the step that is being planned
+    pool: list[int] = field(default_factory=list)  # samples that it may promote
     search_began: tuple[float, tuple[float, ...]] | None = None  # time, busy until then
     finished: bool = False
     # The last one of each stream that has not ended
@@ -136,7 +139,8 @@ class Study:
 
     def __post_init__(self) -> None:
         self.samples = Samples(self.problem.width, self.problem.m)
-        self.generations = dict.fromkeys(self.problem.cheap, 0)
+        streams = self.problem.cheap if self._has_streams else ()
+        self.generations = dict.fromkeys(streams, 0)
         self.frozen = [[] for _ in range(self.problem.m)]
 
     def run(self) -> Report:
@@ -146,6 +150,9 @@ class Study:
             generator(self.seed, StepKind.INITIAL, NO_OBJECTIVE, 0),
         )
         self._plan(design, range(self.problem.m), full=True)
+        if self.strategy.initial.common:
+            rng = generator(self.seed, StepKind.STREAM, NO_OBJECTIVE, 0)
+            self._plan_cheap(initial_points(self.problem, self.n, design, rng))
         while not self.finished and (job := self.floor.finish()):
             if job is TIMER_END:
                 self._commit()
@@ -193,6 +200,7 @@ class Study:
             cheap=self.problem.cheap,
             streams=streams,
             overlap=self._overlap(),
+            slots=self._slow_slots() + self.lookahead,
         )
 
     def _overlap(self) -> int:
@@ -210,6 +218,12 @@ class Study:
         if self.finished:
             return Phase.FINISHED
         return Phase.SEARCH if self.step else Phase.INITIAL
+
+    @property
+    def _has_streams(self) -> bool:
+        """Whether each cheap objective has a search of its own beside the design."""
+        initial = self.strategy.initial
+        return initial is not NO_STREAMS and not initial.common
 
     def _stream(self, j: int) -> Stream:
         generation = self.generations[j]
@@ -233,22 +247,24 @@ class Study:
 
     def _search(self, number: int, size: int) -> None:
         self._score()
-        if self.step == 0:
+        if self.step == 0 and self._has_streams:
             self.frozen = [
                 self.samples.told(j) if j in self.problem.cheap else []
                 for j in range(self.problem.m)
             ]
         rng = generator(self.seed, StepKind.SEARCH, NO_OBJECTIVE, number)
+        self.pool = self.samples.pool()
         snapshot = self._snapshot(number, size)
         if self.search_began is None:
             self.search_began = (self.floor.now, self.floor.busy())
-        began = perf_counter()
+        began = process_time()
         self.planned = propose(
             self.problem, snapshot, self.strategy, rng, frozen=self.models
         )
-        took_s = perf_counter() - began if self.planning_s is None else self.planning_s
+        took_s = process_time() - began if self.planning_s is None else self.planning_s
         slowest = max(pool.latency for pool in self.floor.pools)
-        self.lookahead = planned_ahead(self._slow_slots(), took_s, slowest)
+        if self.declared_overlap is None:
+            self.lookahead = planned_ahead(self._slow_slots(), took_s, slowest)
         self.step = number
         if took_s > 0.0:
             self.floor.set_timer(took_s)
@@ -259,16 +275,18 @@ class Study:
         """The samples of the planned step appear."""
         proposal, self.planned = self.planned, None
         assert proposal is not None  # noqa: S101
+        for number in proposal.promoted:
+            for job in self.samples.promote(self.pool[number], self.step):
+                self.floor.add(job)
         if supersedes(Step(self.step, len(proposal.full))):
             self.samples.supersede_cheap_only()
         self.models = proposal.models.frozen
         self.theta, self.frozen_theta = proposal.theta, proposal.frozen_theta
         self.warm_starts = proposal.warm_starts
         # There is no new point, nor will there be
-        self.finished = len(proposal.full) == 0
+        self.finished = len(proposal.full) + len(proposal.promoted) == 0
         self._plan(proposal.full, range(self.problem.m), full=True)
-        for j, X in enumerate(proposal.cheap):
-            self._plan(X, [j], full=False)
+        self._plan_cheap(proposal.cheap)
 
     def _snapshot(self, number: int, size: int) -> Snapshot:
         samples, objectives = self.samples, range(self.problem.m)
@@ -298,6 +316,7 @@ class Study:
             frozen=tuple(self._frozen(j) for j in objectives),
             pending=tuple(samples.unknown(running, j) for j in objectives),
             running=samples.partly_known(running),
+            pool=samples.partly_known(self.pool),
             taken=tuple(samples.points(samples.asked(j)) for j in objectives),
             theta=self.theta,
             frozen_theta=self.frozen_theta,
@@ -318,6 +337,10 @@ class Study:
 
     def _plan(self, X: Array, objectives: Iterable[int], *, full: bool) -> None:
         for job in self.samples.add(X, objectives, full=full, step=self.step):
+            self.floor.add(job)
+
+    def _plan_cheap(self, points: Sequence[Array]) -> None:
+        for job in self.samples.add_cheap(points, step=self.step):
             self.floor.add(job)
 
     def _score(self) -> None:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from app.optimizer.models.belief import Belief
 from app.optimizer.models.training_data import KeepExtra
 from app.optimizer.proposal.acquisition import Scaling
 from app.optimizer.search.reference_vectors import Lattice
@@ -27,6 +28,10 @@ SizesOption = Annotated[
 SeedOption = Annotated[int, typer.Option(min=0)]
 ModelsOption = Annotated[
     ModelFamily, typer.Option(help="paper: Kriging; evidence: chosen by leave-one-out.")
+]
+BeliefOption = Annotated[
+    Belief,
+    typer.Option(help="Of samples that still run: their mean, or a deviation more."),
 ]
 KeepOption = Annotated[
     KeepExtra, typer.Option(help="Cheap-only samples kept: of the last step, or all.")

@@ -1,5 +1,6 @@
 """The command `simulate`: heterogeneous workers in virtual time."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -8,12 +9,14 @@ import typer
 from app.simulation.pools import Pool
 from benchmarks.commands.arguments import check_names, parse_seeds
 from benchmarks.commands.options import (
+    BeliefOption,
     JsonOption,
     KeepOption,
     LatticeOption,
     ScalingOption,
 )
 from benchmarks.commands.output import print_rows, progress_bar
+from benchmarks.paper.protocol import choose
 from benchmarks.paper.results import Settings
 from benchmarks.problems.catalogue import NAMES, problem
 from benchmarks.virtual_time import comparison
@@ -61,6 +64,7 @@ def simulate(
     scaling: ScalingOption = "range",
     lattice: LatticeOption = "small",
     keep_extra: KeepOption = "last",
+    belief: BeliefOption = "mean",
     plot: Annotated[
         Path | None, typer.Option(help="Write IGD+ against time to this PNG file.")
     ] = None,
@@ -83,11 +87,12 @@ def simulate(
     )
     modes = [chosen, comparison.BARRIER, comparison.WAITING]
     numbers = parse_seeds(seeds)
+    strategy = choose("sbp-bo", Settings(scaling, lattice, keep_extra))
     with progress_bar("simulations", len(modes) * len(numbers)) as advance:
         rows = comparison.compare(
             instance,
             pools,
-            Settings(scaling, lattice, keep_extra),
+            replace(strategy, belief=belief),
             numbers,
             modes,
             n=n,
@@ -98,7 +103,13 @@ def simulate(
     if plot is not None:
         plot_history(rows, plot)
     print_rows(
-        rows, as_json, lambda: (comparison.table(rows), comparison.summary(rows))
+        rows,
+        as_json,
+        lambda: (
+            comparison.table(rows),
+            comparison.progress_table(rows),
+            comparison.summary(rows),
+        ),
     )
 
 

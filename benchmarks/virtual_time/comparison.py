@@ -9,22 +9,24 @@ from typing import Any
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
+from app.optimizer.strategies.strategy import Strategy
 from app.simulation.pools import Pool
 from app.simulation.study import Report
-from benchmarks.paper.protocol import choose
-from benchmarks.paper.results import Settings
 from benchmarks.problems.catalogue import Instance
 from benchmarks.virtual_time.simulation import Mode, ratios, reached, simulate
 
 BARRIER = Mode("barrier")
 WAITING = Mode("everybody waits", wait=True)
+# Of the barrier's makespan: when IGD+ is shown
+TIMES = (0.2, 0.4, 0.6, 0.8, 1.0)
+History = Sequence[Sequence[float]]  # pairs of time and IGD+
 Row = dict[str, Any]
 
 
 def compare(
     instance: Instance,
     pools: tuple[Pool, ...],
-    settings: Settings,
+    strategy: Strategy,
     seeds: Sequence[int],
     modes: Sequence[Mode],
     *,
@@ -34,7 +36,6 @@ def compare(
     advance: Callable[[], None] = lambda: None,
 ) -> list[Row]:
     """One row per seed and mode; times are compared with those of the barrier."""
-    strategy = choose("sbp-bo", settings)
     rows = []
     with threadpool_limits(limits=1):
         for seed in seeds:
@@ -84,8 +85,8 @@ def _row(
         "steps": report.steps,
         "failed_jobs": report.failed,
         "pools": shares,
-        "reached_barrier_igd_plus_at": reached(report, barrier.score),
-        "barrier_makespan": barrier.makespan,
+        "reached_barrier_igd_plus_at": reached(report.history, barrier.score),
+        "barrier_at": reached(barrier.history, barrier.score),
         "history": [list(point) for point in report.history],
     }
 
@@ -116,6 +117,32 @@ def table(rows: Sequence[Row]) -> Table:
     return shown
 
 
+def progress_table(rows: Sequence[Row]) -> Table:
+    """IGD+ against virtual time, medians over seeds."""
+    end = max(row["makespan"] for row in rows if row["mode"] == BARRIER.name)
+    times = [end * share for share in TIMES]
+    shown = Table(title="IGD+ at virtual time (100 %: the end of the barrier)")
+    shown.add_column("mode")
+    for share, time in zip(TIMES, times, strict=True):
+        shown.add_column(f"{time:.3g} ({share:.0%})", justify="right")
+    for mode in _modes(rows):
+        histories = [row["history"] for row in rows if row["mode"] == mode]
+        shown.add_row(mode, *[_score_at(histories, time) for time in times])
+    return shown
+
+
+def _score_at(histories: Sequence[History], time: float) -> str:
+    """A dash before search has begun."""
+    scores = [_last_score(history, time) for history in histories]
+    known = [score for score in scores if score is not None]
+    return f"{median(known):.4g}" if len(known) == len(scores) else "-"
+
+
+def _last_score(history: History, time: float) -> float | None:
+    scores = [score for at, score in history if at <= time]
+    return scores[-1] if scores else None
+
+
 def _modes(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(row["mode"] for row in rows))
 
@@ -140,9 +167,11 @@ def _score(rows: Sequence[Row]) -> str:
 
 
 def _time(rows: Sequence[Row]) -> str:
-    """When the barrier's final IGD+ was reached, as a share of the barrier's time."""
+    """When the barrier's final IGD+ was reached, as a share of the time that the
+    barrier took for it.
+    """
     shares = [
-        row["reached_barrier_igd_plus_at"] / row["barrier_makespan"]
+        row["reached_barrier_igd_plus_at"] / row["barrier_at"]
         for row in rows
         if row["reached_barrier_igd_plus_at"] is not None
     ]

@@ -1,6 +1,6 @@
 """One run of a test problem with heterogeneous workers in virtual time."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,6 +59,6 @@ def simulate(
     )
 
 
-def reached(report: Report, igd_plus: float) -> float | None:
-    """When the front was first at least as good."""
-    return next((time for time, score in report.history if score <= igd_plus), None)
+def reached(history: Iterable[Sequence[float]], igd_plus: float) -> float | None:
+    """When the front was first at least as good; `history`: pairs of time and score."""
+    return next((time for time, score in history if score <= igd_plus), None)

@@ -14,6 +14,7 @@ from counterpoise.wire.specification import NAME_RULE, Name, Specification
 from counterpoise.wire.views import (
     CancelledJob,
     FrontItem,
+    FrontView,
     Imported,
     JobStory,
     JobView,
@@ -202,7 +203,14 @@ class StudyRequests(TypedRequests):
         return self._items(StepView, _path(study, "/steps"))
 
     def front(self, study: str) -> list[FrontItem]:
-        return list(self._items(FrontItem, _path(study, "/front")))
+        """The nondominated samples that keep all limits."""
+        return self.front_view(study).items
+
+    def front_view(self, study: str) -> FrontView:
+        """The front; without one the reason, and the samples that break the limits
+        least.
+        """
+        return self._get(FrontView, _path(study, "/front"))
 
     def workers(self) -> Iterator[WorkerView]:
         return self._items(WorkerView, "/workers")

@@ -34,12 +34,17 @@ def draw_result(result: Result, file: Path) -> None:
 def _draw_samples(ax: Any, result: Result, across: str, up: str) -> None:
     on_front = {item.sample for item in result.front}
     full = [sample for sample in result.samples if _has(sample, across, up)]
-    others = [sample for sample in full if sample.sample not in on_front]
+    infeasible = [sample for sample in full if sample.infeasible]
+    kept = [sample for sample in full if not sample.infeasible]
+    others = [sample for sample in kept if sample.sample not in on_front]
     initial = [sample for sample in others if sample.step == INITIAL]
     search = [sample for sample in others if sample.step != INITIAL]
     for samples, colour, label in ((initial, "0.8", INITIAL), (search, "C0", SEARCH)):
         points = _coordinates(samples, across, up)
         ax.scatter(*points, s=18, color=colour, label=label)
+    if infeasible:
+        points = _coordinates(infeasible, across, up)
+        ax.scatter(*points, s=18, color="0.6", marker="x", label="infeasible")
     chosen = [sample for sample in full if sample.sample in on_front]
     points = _coordinates(chosen, across, up)
     ax.scatter(*points, s=46, color="C3", edgecolors="black", lw=0.5, label="front")

@@ -2,14 +2,20 @@
 
 import importlib.util
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from counterpoise.client import Client
 from counterpoise.wire.codes import Phase, StepKind
-from counterpoise.wire.views import FrontItem, SampleView, StepView, StudyView
+from counterpoise.wire.views import (
+    FrontItem,
+    NearlyFeasible,
+    SampleView,
+    StepView,
+    StudyView,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +33,8 @@ class HypervolumePoint(NamedTuple):
 class Result:
     """Front, samples and hypervolume history of a study.
 
-    `front`: the samples that no other one dominates. `samples`: every sample that was
+    `front`: the feasible samples that no other one dominates; `least_violating`: without
+    any, those that break the limits least. `samples`: every sample that was
     proposed, with the values that are known. `hypervolume_history`: the hypervolume of
     the front at every step, against the same reference point.
     """
@@ -37,6 +44,7 @@ class Result:
     samples: list[SampleView]
     hypervolume_history: list[HypervolumePoint]
     folder: Path | None
+    least_violating: list[NearlyFeasible] = field(default_factory=list)
 
     @property
     def finished(self) -> bool:
@@ -54,9 +62,14 @@ class Result:
             names = ", ".join(views)
             raise KeyError(f"there is no objective {objective!r}, only {names}")
         if not self.front:
-            raise LookupError("the front is empty: no sample has all values yet")
+            raise LookupError(f"the front is empty: {self._why_empty()}")
         choose = min if views[objective].direction == "minimize" else max
         return choose(self.front, key=lambda item: item.values[objective])
+
+    def _why_empty(self) -> str:
+        if self.least_violating:
+            return "no sample keeps all limits; see `least_violating`"
+        return "no sample has all values yet"
 
     def to_dataframe(
         self, what: Literal["front", "samples"] = "samples"
@@ -99,9 +112,11 @@ def _row(item: FrontItem | SampleView) -> dict[str, Any]:
 
 def read_result(client: Client, name: str, folder: Path | None) -> Result:
     study = client.study(name)
+    front = client.front_view(name)
     return Result(
         study=study,
-        front=client.front(name),
+        front=front.items,
+        least_violating=front.least_violating,
         samples=list(client.samples(name)),
         hypervolume_history=list(_history(study, list(client.steps(name)))),
         folder=folder,

@@ -97,8 +97,7 @@ def _evaluators(
     folder: RunFolder,
 ) -> dict[str, CheckedEvaluator]:
     variables = [variable.name for variable in spec.variables]
-    constraints = getattr(spec, "constraints", ())
-    outputs = [output.name for output in (*spec.objectives, *constraints)]
+    outputs = list(spec.output_names)
     evaluators: dict[str, CheckedEvaluator] = {}
     with _closed_on_failure(evaluators):
         for simulation in simulations:

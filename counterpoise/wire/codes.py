@@ -137,6 +137,14 @@ class HealthCode(StrEnum):
     RUN_HANGS = "run_hangs"
     SLOTS_IDLE = "slots_idle"
     WORKER_NAME_SHARED = "worker_name_shared"
+    NO_FEASIBLE_SAMPLE = "no_feasible_sample"
+
+
+class FrontCode(StrEnum):
+    """Why a study has no front."""
+
+    NO_SAMPLE = "no_complete_sample"
+    NO_FEASIBLE_SAMPLE = "no_feasible_sample"
 
 
 class WaitReason(StrEnum):

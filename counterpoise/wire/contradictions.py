@@ -23,6 +23,7 @@ RUN_FIELDS = (
 )
 Record = dict[Any, Any]
 FieldFault = tuple[str, str]  # field, detail
+Place = tuple[str, int]  # list, index
 
 
 def initial_count(variables: int, initial_samples: int | None) -> int:
@@ -34,61 +35,69 @@ def contradictions(raw: Record) -> Iterator[Fault]:
     elsewhere.
     """
     variables = _records(raw, "variables")
-    objectives = _records(raw, "objectives")
-    yield from _repeated_names("variables", variables)
-    yield from _repeated_names("objectives", objectives)
+    outputs = _outputs(raw)
+    yield from _repeated_names([(("variables", i), record) for i, record in variables])
+    yield from _repeated_names(outputs)
     for index, variable in variables:
         for location, detail in variable_faults(variable):
             yield fault_at(("variables", index, *location), detail)
     yield from _requirement_faults(raw, variables)
-    named = [
-        objective
-        for _, objective in objectives
-        if isinstance(objective.get("name"), str)
-    ]
-    run_of = {objective["name"]: objective.get("same_run_as") for objective in named}
-    for index, objective in objectives:
-        faults = [*_run_faults(objective, run_of), *_lease_faults(objective, raw)]
+    named = [output for _, output in outputs if isinstance(output.get("name"), str)]
+    run_of = {output["name"]: output.get("same_run_as") for output in named}
+    for place, output in outputs:
+        faults = [
+            *_run_faults(output, run_of),
+            *_lease_faults(output, raw),
+            *_limit_faults(output, is_constraint=place[0] == "constraints"),
+        ]
         for field, detail in faults:
-            yield fault_at(("objectives", index, field), detail)
+            yield fault_at((*place, field), detail)
     yield from _ratio_faults(raw, run_of)
     yield from _budget_faults(raw)
     yield from _model_faults(raw)
 
 
-def _repeated_names(kind: str, records: list[tuple[int, Record]]) -> Iterator[Fault]:
-    first: dict[str, int] = {}
-    for index, record in records:
+def _outputs(raw: Record) -> list[tuple[Place, Record]]:
+    """Objectives and constraints with their places."""
+    found: list[tuple[Place, Record]] = []
+    for kind in ("objectives", "constraints"):
+        found += [((kind, index), record) for index, record in _records(raw, kind)]
+    return found
+
+
+def _repeated_names(records: list[tuple[Place, Record]]) -> Iterator[Fault]:
+    first: dict[str, Place] = {}
+    for place, record in records:
         name = record.get("name")
-        if isinstance(name, str) and first.setdefault(name, index) != index:
+        if isinstance(name, str) and first.setdefault(name, place) != place:
+            kind, index = first[name]
             yield fault_at(
-                (kind, index, "name"),
-                f"{name!r} is already the name of {kind}/{first[name]}",
+                (*place, "name"), f"{name!r} is already the name of {kind}/{index}"
             )
 
 
-def _run_faults(objective: Record, run_of: dict[str, Any]) -> Iterator[FieldFault]:
-    run = objective.get("same_run_as")
+def _run_faults(output: Record, run_of: dict[str, Any]) -> Iterator[FieldFault]:
+    run = output.get("same_run_as")
     if not isinstance(run, str):
         return
-    detail = _run_fault(objective.get("name"), run, run_of)
+    detail = _run_fault(output.get("name"), run, run_of)
     if detail:
         yield "same_run_as", detail
     for field in RUN_FIELDS:
-        if objective.get(field) is not None:
+        if output.get(field) is not None:
             yield (
                 field,
-                f"belongs to the run: declare it for objective {_short(run)}, not for one with same_run_as",
+                f"belongs to the run: declare it for {_short(run)}, not for one with same_run_as",
             )
 
 
 def _run_fault(name: object, run: str, run_of: dict[str, Any]) -> str | None:
     path = _follow(run, run_of)
     if run == name:
-        return "an objective cannot be in its own run; leave same_run_as out"
+        return "an output cannot be in its own run; leave same_run_as out"
     if run not in run_of:
         others = [other for other in run_of if other != name]
-        return f"there is no objective {_short(run)}{did_you_mean(run, others)}"
+        return f"there is no objective or constraint {_short(run)}{did_you_mean(run, others)}"
     if name in path:
         circle = [str(name), *path[: path.index(str(name)) + 1]]
         return f"goes in a circle: {' -> '.join(circle)}"
@@ -101,24 +110,36 @@ def _run_fault(name: object, run: str, run_of: dict[str, Any]) -> str | None:
 
 
 def _follow(name: str, run_of: dict[str, Any]) -> list[str]:
-    """The objective, the one in whose run it is, and so on."""
+    """The output, the one in whose run it is, and so on."""
     path = [name]
     while isinstance(following := run_of.get(path[-1]), str) and following not in path:
         path.append(following)
     return path
 
 
-def _lease_faults(objective: Record, raw: Record) -> Iterator[FieldFault]:
-    if objective.get("same_run_as") is not None:
+def _lease_faults(output: Record, raw: Record) -> Iterator[FieldFault]:
+    if output.get("same_run_as") is not None:
         return
-    timeout = as_number(objective.get("timeout_s"))
-    own = as_number(objective.get("lease_s"))
+    timeout = as_number(output.get("timeout_s"))
+    own = as_number(output.get("lease_s"))
     lease = as_number(raw.get("lease_s")) if own is None else own
     if timeout is not None and lease is not None and timeout < lease:
         field = "the study's lease_s" if own is None else "lease_s"
         yield (
             "timeout_s",
             f"timeout_s ({timeout:g}) must be at least {field} ({lease:g})",
+        )
+
+
+def _limit_faults(output: Record, *, is_constraint: bool) -> Iterator[FieldFault]:
+    lower, upper = as_number(output.get("lower")), as_number(output.get("upper"))
+    if lower is not None and upper is not None and lower >= upper:
+        yield "upper", f"upper ({upper:g}) must be more than lower ({lower:g})"
+    is_open = output.get("lower") is None and output.get("upper") is None
+    if is_constraint and is_open:
+        yield (
+            "upper",
+            "a constraint needs lower or upper, or both: the limit that its value must keep",
         )
 
 
@@ -155,7 +176,7 @@ def _ratio_faults(raw: Record, run_of: dict[str, Any]) -> Iterator[Fault]:
         if name not in run_of:
             yield fault_at(
                 ("ratios", name),
-                f"there is no objective {_short(name)}{did_you_mean(name, run_of)}",
+                f"there is no objective or constraint {_short(name)}{did_you_mean(name, run_of)}",
             )
         elif isinstance(run_of[name], str):
             yield fault_at(

@@ -8,7 +8,7 @@ raw data, so that a fault of one field hides no fault of another.
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -36,17 +36,25 @@ from counterpoise.wire.variable_faults import MOST_CHOICES, MOST_LEVELS
 
 Strategy = Literal[
     "sbp-bo", "counterpoise", "bo-aaf", "sbp-bo-r", "sbp-bo-c",
-    "k-rvea", "hk-rvea", "rvea", "parego", "random",
+    "k-rvea", "hk-rvea", "rvea", "parego", "random", "mht", "fast-first",
+    "brood-interleaving", "speculative-interleaving", "t-saea", "tr-saea", "tc-saea",
 ]  # fmt: skip
 Models = Literal["paper", "evidence"]
+# A server checks whether they apply to a study
+CONDITIONAL_STRATEGIES = ("mht", "fast-first", "t-saea", "tr-saea", "tc-saea")
 BENCHMARK_ONLY = "sbp-nogpc"
 NAME_RULE = (
     "a name is 1 to 100 of A-Z a-z 0-9 . _ - and begins with a letter or a digit"
 )
-MOST_VARIABLES, MOST_OBJECTIVES = 100, 20
-MOST = {"variables": MOST_VARIABLES, "objectives": MOST_OBJECTIVES}
+MOST_VARIABLES, MOST_OBJECTIVES, MOST_CONSTRAINTS = 100, 20, 50
+# Of each list, how many there must be at least and at most
+COUNTS = {
+    "variables": (1, MOST_VARIABLES),
+    "objectives": (1, MOST_OBJECTIVES),
+    "constraints": (0, MOST_CONSTRAINTS),
+}
 TEXT_PATTERN = r"[^\x00-\x1f\x7f\ud800-\udfff]{1,100}"
-LARGEST = 1e100  # of a choice, and of noise
+LARGEST = 1e100  # of a choice, a limit, and of noise
 DAY, YEAR = 86_400, 366 * 86_400
 AUTO: Literal["auto"] = "auto"
 
@@ -78,6 +86,7 @@ def _choice(value: object) -> object:
 
 
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+Limit = Annotated[Number, Field(ge=-LARGEST, le=LARGEST)]
 Whole = Annotated[int, Strict(), BeforeValidator(_whole)]
 Seconds = Annotated[Number, Field(gt=0, le=YEAR)]
 LeaseSeconds = Annotated[Number, Field(gt=0, le=DAY)]
@@ -173,9 +182,16 @@ class Variable(_Part):
         return self.values or self.choices or ()
 
 
-class Objective(_Part):
+class Output(_Part):
+    """A value that a run returns: an objective or a constraint."""
+
     name: Name = Field(description=NAME_RULE)
-    direction: Literal["minimize", "maximize"] = "minimize"
+    lower: Limit | None = Field(
+        None, description="a sample with a smaller value is infeasible"
+    )
+    upper: Limit | None = Field(
+        None, description="a sample with a larger value is infeasible"
+    )
     evaluation_time_s: Seconds | None = Field(
         None,
         description="how long one evaluation takes; ratios are computed from it if every run has one, else measured",
@@ -183,14 +199,11 @@ class Objective(_Part):
     unit: (
         Annotated[str, StringConstraints(max_length=50, pattern=r"^[^\x00-\x1f]*$")]
         | None
-    ) = None
-    noise: Noise = Field(
-        False,
-        description="whether a repeated run gives another value: true (noise is estimated), or its standard deviation",
-    )
+    ) = Field(None, description="for people, such as `MPa`")
     same_run_as: str | None = Field(
         None,
-        description="the objective whose run also returns this one's value: no jobs, times and leases of its own",
+        description="the objective or constraint whose run also returns this one's value: no jobs, times and leases"
+        " of its own",
     )
     lease_s: LeaseSeconds | None = Field(None, description="null: the study's")
     timeout_s: SecondsOrAuto | None = Field(
@@ -199,9 +212,35 @@ class Objective(_Part):
         " last runs, at least a minute; null: no limit",
     )
 
+    @property
+    def is_limited(self) -> bool:
+        return self.lower is not None or self.upper is not None
+
+    def keeps_limits(self, value: float) -> bool:
+        """Whether a value lies within the limits; one on a limit does."""
+        return self.excess(value) == 0.0
+
+    def excess(self, value: float) -> float:
+        """How far a value is beyond a limit, in its unit; 0 if it keeps both."""
+        below = 0.0 if self.lower is None else self.lower - value
+        above = 0.0 if self.upper is None else value - self.upper
+        return max(below, above, 0.0)
+
+
+class Objective(Output):
+    direction: Literal["minimize", "maximize"] = "minimize"
+    noise: Noise = Field(
+        False,
+        description="whether a repeated run gives another value: true (noise is estimated), or its standard deviation",
+    )
+
+
+class Constraint(Output):
+    """An output that is not optimised; it has a limit."""
+
 
 class Specification(_Part):
-    """What an engineer declares: variables, objectives, budget.
+    """What an engineer declares: variables, objectives, constraints, budget.
 
     Read with `parse_specification`, which checks it.
     """
@@ -216,6 +255,11 @@ class Specification(_Part):
     )
     objectives: tuple[Objective, ...] = Field(
         json_schema_extra={"minItems": 1, "maxItems": MOST_OBJECTIVES}
+    )
+    constraints: tuple[Constraint, ...] = Field(
+        (),
+        description="outputs that are not optimised, but must keep a limit",
+        json_schema_extra={"maxItems": MOST_CONSTRAINTS},
     )
     budget: Whole = Field(
         ge=1,
@@ -247,8 +291,8 @@ class Specification(_Part):
     )
     cheap_first: Annotated[bool, Strict()] | None = Field(
         None,
-        description="start a sample's slow runs when its cheap runs are settled; null: once a cheap run has reported"
-        " a sample as infeasible",
+        description="start a sample's slow runs when its cheap runs are settled; null: if a cheap output has a limit,"
+        " or a cheap run has reported a sample as infeasible",
     )
     generations: Whole = Field(
         20, ge=1, le=1000, description="generations of RVEA per step"
@@ -294,26 +338,42 @@ class Specification(_Part):
         return tuple(objective.name for objective in self.objectives)
 
     @property
+    def outputs(self) -> tuple[Objective | Constraint, ...]:
+        """The objectives, then the constraints: what has a value per sample."""
+        return (*self.objectives, *self.constraints)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        return tuple(output.name for output in self.outputs)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether a value can make a sample infeasible."""
+        return any(output.is_limited for output in self.outputs)
+
+    def broken_limits(self, values: Mapping[str, float]) -> list[str]:
+        """The outputs whose values, by name, are beyond a limit."""
+        return [
+            output.name
+            for output in self.outputs
+            if output.name in values and not output.keeps_limits(values[output.name])
+        ]
+
+    @property
     def runs(self) -> tuple[str, ...]:
-        """The objectives with jobs of their own."""
+        """The outputs with jobs of their own."""
         return tuple(
-            objective.name
-            for objective in self.objectives
-            if objective.same_run_as is None
+            output.name for output in self.outputs if output.same_run_as is None
         )
 
-    def also(self, objective: str) -> tuple[str, ...]:
-        """The objectives whose values this one's run also returns."""
-        return tuple(
-            other.name for other in self.objectives if other.same_run_as == objective
-        )
+    def also(self, run: str) -> tuple[str, ...]:
+        """The outputs whose values this one's run also returns."""
+        return tuple(other.name for other in self.outputs if other.same_run_as == run)
 
     @property
     def declared_times(self) -> bool:
         """Whether every run has an evaluation time, so that none needs to be measured."""
-        runs = [
-            objective for objective in self.objectives if objective.same_run_as is None
-        ]
+        runs = [output for output in self.outputs if output.same_run_as is None]
         return all(run.evaluation_time_s is not None for run in runs)
 
 
@@ -361,19 +421,19 @@ def _shortened(raw: dict[Any, Any]) -> dict[Any, Any]:
     million.
     """
     shortened = dict(raw)
-    for key, most in MOST.items():
+    for key, (_, most) in COUNTS.items():
         if isinstance(raw.get(key), list):
             shortened[key] = raw[key][:most]
     return shortened
 
 
 def _length_faults(raw: dict[Any, Any]) -> Iterator[Fault]:
-    for key, most in MOST.items():
+    for key, (least, most) in COUNTS.items():
         items = raw.get(key)
-        if isinstance(items, list) and not 1 <= len(items) <= most:
+        if isinstance(items, list) and not least <= len(items) <= most:
             yield fault_at(
                 (key,),
-                f"{len(items)} {key}; there must be at least 1 and at most {most}",
+                f"{len(items)} {key}; there must be at least {least} and at most {most}",
             )
 
 
@@ -418,6 +478,7 @@ def _fields(location: tuple[int | str, ...]) -> list[str]:
     parts: dict[object, type[BaseModel]] = {
         "variables": Variable,
         "objectives": Objective,
+        "constraints": Constraint,
     }
     part = parts[location[0]] if len(location) > 1 else Specification
     return list(part.model_fields)

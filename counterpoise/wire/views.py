@@ -4,6 +4,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
+from counterpoise.wire.codes import FrontCode
 from counterpoise.wire.coordinates import Coordinate
 from counterpoise.wire.work import Request, WorkerText
 
@@ -18,10 +19,13 @@ class Page(BaseModel, Generic[Item]):
     )
 
 
-class ObjectiveView(BaseModel):
+class OutputView(BaseModel):
+    """An objective or a constraint, and its jobs."""
+
     name: str
-    direction: str
     unit: str | None
+    lower: float | None = Field(None, description="limits; null where there is none")
+    upper: float | None = None
     same_run_as: str | None
     cheap: bool
     ratio: float = Field(
@@ -41,6 +45,17 @@ class ObjectiveView(BaseModel):
     infeasible: int = Field(0, description="points without a value: a result")
     failed: int
     superseded: int
+
+
+class ObjectiveView(OutputView):
+    direction: str
+    noise: bool | float = Field(
+        False, description="as declared: true, or the standard deviation"
+    )
+
+
+class ConstraintView(OutputView):
+    pass
 
 
 class Hypervolume(BaseModel):
@@ -90,6 +105,11 @@ class HealthItem(BaseModel):
 
 class StudyView(StudySummary):
     objectives: list[ObjectiveView]
+    constraints: list[ConstraintView] = []
+    feasible: int | None = Field(
+        None,
+        description="full samples with all values that kept all limits at the last step; null before the first",
+    )
     ratio_source: str = Field(
         description="where the ratios come from: `declared`, `measured`, or `assumed` until each run was measured"
         " three times"
@@ -109,6 +129,11 @@ class StudyView(StudySummary):
     )
     spec: dict[str, Any]
 
+    @property
+    def outputs(self) -> list[OutputView]:
+        """The objectives, then the constraints."""
+        return [*self.objectives, *self.constraints]
+
 
 class SampleView(BaseModel):
     sample: int
@@ -120,7 +145,12 @@ class SampleView(BaseModel):
     values: dict[str, float]
     failures: dict[str, str]
     open: int = Field(description="objectives still awaited")
-    infeasible: bool = Field(False, description="a run has ruled the point out")
+    infeasible: bool = Field(
+        False, description="a run has ruled the point out, or a value breaks a limit"
+    )
+    broken_limits: list[str] = Field(
+        [], description="outputs whose values are beyond their limits"
+    )
     withdrawn: bool = Field(
         False, description="it gave its place in the budget back for that"
     )
@@ -142,6 +172,12 @@ class JobView(BaseModel):
     cheap_only: bool
     worker: str | None = Field(description="the worker that holds it, or held it last")
     expires_at: str | None
+    failure: str | None = Field(
+        None, description="how its last attempt failed, if it did"
+    )
+    message: str | None = Field(
+        None, description="the last line of what its worker said about that"
+    )
 
 
 class AttemptView(BaseModel):
@@ -222,7 +258,27 @@ class FrontItem(BaseModel):
     sample: int
     step: str | None
     x: dict[str, Coordinate]
-    values: dict[str, float]
+    values: dict[str, float] = Field(description="as measured, of all outputs")
+
+
+class NearlyFeasible(FrontItem):
+    """A sample that breaks limits, but few or by little."""
+
+    violation: float = Field(
+        description="how far its values are beyond the limits, each as a share of the range of that output, summed"
+    )
+    broken_limits: list[str]
+
+
+class FrontView(Page[FrontItem]):
+    code: FrontCode | None = Field(
+        None, description="why the front is empty; null if it is not"
+    )
+    detail: str | None = Field(None, description="the code as a sentence")
+    least_violating: list[NearlyFeasible] = Field(
+        [],
+        description="without a feasible sample: those that break the limits least, at most 10",
+    )
 
 
 class WorkerFailures(BaseModel):

@@ -65,8 +65,8 @@ def test_cheap_workers_are_kept_busy_without_delaying_the_expensive_ones() -> No
         [35.0, 40.0, 45.0, 50.0]
     )
     assert report.score == report.history[-1][1] <= report.history[0][1]
-    assert reached(report, report.score) <= 50.0  # type: ignore[operator]
-    assert reached(report, 0.0) is None
+    assert reached(report.history, report.score) <= 50.0  # type: ignore[operator]
+    assert reached(report.history, 0.0) is None
 
 
 def test_the_same_seed_gives_the_same_study() -> None:
@@ -251,8 +251,7 @@ def test_an_overtaken_cheap_only_job_that_fails_is_not_tried_again(
 
 def compare(pools: tuple[Pool, ...], n: int, budget: int) -> list[comparison.Row]:
     modes = [Mode("overlap", "auto", "auto"), BARRIER, WAITING]
-    settings = Settings("range")
-    return comparison.compare(DTLZ2, pools, settings, [0], modes, n=n, budget=budget)
+    return comparison.compare(DTLZ2, pools, STRATEGY, [0], modes, n=n, budget=budget)
 
 
 def test_the_comparison_names_all_modes() -> None:
@@ -267,6 +266,29 @@ def test_the_comparison_names_all_modes() -> None:
     ]
     assert "barrier: makespan 30.0" in comparison.summary(rows)
     assert comparison.table(rows).row_count == 9
+
+
+def test_igd_plus_against_time_and_the_ratio_to_the_barrier() -> None:
+    """Two seeds of each mode; the barrier takes 40 for its best score, and ends at 50."""
+    histories = {
+        ("overlap", 0): [(8.0, 0.9), (20.0, 0.3)],
+        ("overlap", 1): [(8.0, 0.7), (30.0, 0.5)],
+        ("barrier", 0): [(12.0, 0.8), (40.0, 0.4)],
+        ("barrier", 1): [(10.0, 0.8), (40.0, 0.4)],
+    }
+    rows = []
+    for (mode, seed), history in histories.items():
+        at = next((time for time, score in history if score <= 0.4), None)
+        row = {"mode": mode, "seed": seed, "makespan": 50.0, "history": history}
+        found = {"igd_plus": history[-1][1], "reached_barrier_igd_plus_at": at}
+        rows.append(row | found | {"barrier_at": 40.0})
+    cells = [list(each.cells) for each in comparison.progress_table(rows).columns]
+    # At 10, 20, 30, 40 and 50
+    assert [column[0] for column in cells[1:]] == ["0.8", "0.5", "0.4", "0.4", "0.4"]
+    assert [column[1] for column in cells[1:]] == ["-", "0.8", "0.8", "0.4", "0.4"]
+    overlap, barrier = comparison.summary(rows).splitlines()
+    assert "after 50% of its time (1 of 2)" in overlap
+    assert "after 100% of its time (2 of 2)" in barrier
 
 
 def test_a_score_that_does_not_exist_is_null_and_said_to_be_missing() -> None:
@@ -296,7 +318,7 @@ def test_no_slow_slot_idles_with_overlap(planning_s: float) -> None:
         )
         assert report.evaluations[2] == 60
         busy[mode.name] = report.busy_in_search[2]
-    assert busy["overlap"] > 0.9
+    assert busy["overlap"] > 0.95
     assert busy["barrier"] < 0.4
 
 

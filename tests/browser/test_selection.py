@@ -1,15 +1,22 @@
 """One selection for all charts and tables, in the address; and use by keyboard."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import OpenPage
 
 
+def status(page: Page) -> Locator:
+    return page.get_by_role("region", name="Selection").get_by_role("status")
+
+
 def shown(page: Page) -> int:
     """How many samples the selection has."""
-    text = page.get_by_role("region", name="Selection").get_by_role("status")
-    return int(str(text.text_content()).split()[0])
+    return int(str(status(page).text_content()).split()[0])
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
 
 
 def drag(page: Page, name: str, start: float, end: float) -> None:
@@ -42,7 +49,9 @@ def test_a_range_in_the_address_selects_rows_everywhere(
     assert "r=" not in page.url
 
 
-def test_a_brush_selects_samples(server: str, open_page: OpenPage) -> None:
+def test_a_brushed_selection_is_kept_excluded_and_restored(
+    server: str, open_page: OpenPage
+) -> None:
     tall = {"width": 1280, "height": 1600}  # the mouse must not leave the window
     page = open_page(f"{server}/#/studies/wing/tradeoffs", viewport=tall)
     expect(page.locator(".chart[data-drawn]")).to_have_count(2)
@@ -50,6 +59,16 @@ def test_a_brush_selects_samples(server: str, open_page: OpenPage) -> None:
     expect(page.get_by_role("button", name="Remove the range of mass")).to_be_visible()
     count = shown(page)
     assert 0 < count < 16
+    press(page, "Keep")
+    expect(page.get_by_text(f"kept {count}", exact=True)).to_be_visible()
+    assert shown(page) == count
+    press(page, "Restore")
+    expect(status(page)).to_have_text("16 of 16 samples")
+    drag(page, "Scatter of", 0.2, 0.7)
+    press(page, "Exclude")
+    expect(status(page)).to_have_text(f"{16 - count} of 16 samples")
+    page.reload()  # the address has it all
+    expect(status(page)).to_have_text(f"{16 - count} of 16 samples")
 
 
 def test_a_chart_has_the_same_data_as_a_table(server: str, open_page: OpenPage) -> None:

@@ -112,6 +112,7 @@ def test_an_unexpected_event_is_an_error(pauses: list[float], data: str) -> None
         next(client.events())
 
 
+@pytest.mark.slow_on("sqlite")
 def test_it_continues_after_a_restart_of_the_server(
     database: Database, database_url: str
 ) -> None:

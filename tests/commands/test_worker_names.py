@@ -11,7 +11,10 @@ WING = (200, STUDY.model_dump())
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--objective", "drga=a:b"], "no objective 'drga' in wing; did you mean"),
+        (
+            ["--objective", "drga=a:b"],
+            "no objective or constraint 'drga' in wing; did you mean",
+        ),
         (["--objective", "lift=a:b"], "its value comes with 'drag'"),
         (["--objective", "drag", "--", "sim", "{x.spn}"], "did you mean 'span'?"),
         (["--objective", "drag", "--", "sim", "{x.qqq}"], "there are span, ribs, skin"),

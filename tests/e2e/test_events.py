@@ -9,6 +9,7 @@ from contextlib import aclosing, suppress
 from typing import Any
 
 import psutil
+import pytest
 from sqlalchemy import text
 
 from app.api.batching import event_broadcaster
@@ -153,6 +154,7 @@ async def reconnecting_listener(
     return told
 
 
+@pytest.mark.slow_on("sqlite")
 def test_a_thousand_listeners_hold_neither_threads_nor_connections(
     database: Database, database_url: str, backend: str
 ) -> None:

@@ -69,6 +69,7 @@ def test_a_job_reaches_a_waiting_worker_from_another_process(
     assert min(took) < 1.0  # a wake-up, not the slow poll of a loaded machine
 
 
+@pytest.mark.slow_on("sqlite")
 def test_waiting_workers_hold_neither_threads_nor_connections(
     database: Database, database_url: str, backend: str
 ) -> None:

@@ -204,6 +204,23 @@ def test_running_samples_are_believed_at_their_means(
 
 
 @BOTH
+def test_pessimistic_beliefs_are_a_deviation_above_the_mean(
+    strategy: Strategy, make_problem: MakeProblem, make_snapshot: MakeSnapshot
+) -> None:
+    problem = make_problem(3, (5.0, 1.0))
+    snapshot = make_snapshot(problem)
+    X = np.random.default_rng(8).random((1, 3))
+    waiting = replace(snapshot, running=new_samples(X, 2, 1))
+    plain = step(problem, snapshot, strategy).models
+    pessimistic = step(problem, waiting, replace(strategy, belief="pessimistic")).models
+    mean, variance = plain.means_and_variances(X)
+    believed = pessimistic.means(X)
+    # A told value is met up to the noise that the model allows for
+    assert_allclose(believed[:, 1], mean[:, 1] + np.sqrt(variance[:, 1]), rtol=1e-2)
+    assert (believed[:, 1] > mean[:, 1]).all()
+
+
+@BOTH
 def test_running_samples_of_which_nothing_is_told(
     strategy: Strategy, make_problem: MakeProblem, make_snapshot: MakeSnapshot
 ) -> None:

@@ -445,6 +445,23 @@ def test_pending_points_lessen_the_variance_and_nothing_else(
     assert_allclose(after[0, 1], before[0, 1])
 
 
+def test_the_belief_of_a_strategy_is_that_of_its_models(
+    make_problem: MakeProblem, make_snapshot: MakeSnapshot
+) -> None:
+    problem = make_problem(ratios=(1.0, 1.0))
+    point = np.full((1, 3), 0.9)
+    plain = make_snapshot(problem)
+    waiting = replace(plain, pending=(point, point[:0]))
+    pessimistic = replace(SBP_BO, belief="pessimistic")
+    rng = np.random.default_rng
+    before = fit_models(problem, plain, SBP_BO, rng(0))
+    after = fit_models(problem, waiting, pessimistic, rng(0))
+    mean, variance = before.means_and_variances(point)
+    believed = after.means(point)
+    assert_allclose(believed[0, 0], mean[0, 0] + np.sqrt(variance[0, 0]), rtol=1e-5)
+    assert_allclose(believed[0, 1], mean[0, 1], rtol=1e-12)
+
+
 def test_diagnostics_say_what_the_models_are_worth(
     make_problem: MakeProblem, make_snapshot: MakeSnapshot
 ) -> None:

@@ -186,7 +186,7 @@ class Lab:
 
         view, all_jobs, all_samples = self.view(), mine(jobs), mine(samples)
         names = {row["id"]: row["name"] for row in mine(objectives)}
-        for seen in view.objectives:
+        for seen in view.outputs:
             if seen.same_run_as is None:
                 states = [
                     row["state"]
@@ -195,7 +195,11 @@ class Lab:
                 ]
                 kept = {state: getattr(seen, state) for state in JobState}
                 assert kept == {state: states.count(state) for state in JobState}
-        own = [row for row in all_samples if row["imported_seq"] is None]
+        own = [
+            row
+            for row in all_samples
+            if row["imported_seq"] is None or row["in_budget"]
+        ]
         full = [row for row in own if row["full"] and not row["given_up"]]
         assert study["imported"] == len(all_samples) - len(own)
         assert study["planned_full"] == len(full) <= study["budget"]

@@ -89,6 +89,8 @@ def test_defaults() -> None:
         "objectives": [
             {
                 "name": "f",
+                "lower": None,
+                "upper": None,
                 "direction": "minimize",
                 "evaluation_time_s": None,
                 "unit": None,
@@ -98,6 +100,7 @@ def test_defaults() -> None:
                 "timeout_s": None,
             }
         ],
+        "constraints": [],
         "budget": 10,
         "requirements": [],
         "strategy": "sbp-bo",
@@ -210,7 +213,7 @@ SINGLE: list[tuple[str, object, str, str]] = [
     ("objectives", ABSENT, "#/objectives", "is required"),
     ("variables/0/low", ABSENT, "#/variables/0/low", "is required"),
     ("budgt", 60, "#/budgt", "no such field; did you mean 'budget'?"),
-    ("zzz", 60, "#/zzz", "there are name, variables, objectives, budget"),
+    ("zzz", 60, "#/zzz", "there are name, variables, objectives, constraints, budget"),
     ("keep_extra", "all", "#/keep_extra", "no such field"),
     ("variables/0/hi", 60, "#/variables/0/hi", "no such field; did you mean 'high'?"),
     (
@@ -287,7 +290,8 @@ SINGLE: list[tuple[str, object, str, str]] = [
         "sbpbo",
         "#/strategy",
         "must be one of sbp-bo, counterpoise, bo-aaf, sbp-bo-r, sbp-bo-c, k-rvea, hk-rvea, rvea,"
-        " parego, random; did you mean 'sbp-bo'?",
+        " parego, random, mht, fast-first, brood-interleaving, speculative-interleaving,"
+        " t-saea, tr-saea, tc-saea; did you mean 'sbp-bo'?",
     ),
     ("strategy", BENCHMARK_ONLY, "#/strategy", "for benchmarks only"),
     # runs
@@ -295,7 +299,7 @@ SINGLE: list[tuple[str, object, str, str]] = [
         "objectives/2/same_run_as",
         "drga",
         "#/objectives/2/same_run_as",
-        "no objective 'drga'; did you mean 'drag'?",
+        "no objective or constraint 'drga'; did you mean 'drag'?",
     ),
     (
         "objectives/2/same_run_as",
@@ -307,21 +311,49 @@ SINGLE: list[tuple[str, object, str, str]] = [
         "objectives/2/evaluation_time_s",
         1.0,
         "#/objectives/2/evaluation_time_s",
-        "declare it for objective 'drag'",
+        "declare it for 'drag'",
     ),
     (
         "objectives/2/lease_s",
         100.0,
         "#/objectives/2/lease_s",
-        "declare it for objective 'drag'",
+        "declare it for 'drag'",
     ),
     (
         "objectives/2/timeout_s",
         1.0,
         "#/objectives/2/timeout_s",
-        "declare it for objective 'drag'",
+        "declare it for 'drag'",
     ),
     ("objectives/0/same_run_as", 3, "#/objectives/0/same_run_as", "valid string"),
+    # limits
+    ("constraints", [{"name": "s"}], "#/constraints/0/upper", "needs lower or upper"),
+    (
+        "constraints",
+        [{"name": "s", "lower": 2, "upper": 2}],
+        "#/constraints/0/upper",
+        "upper (2) must be more than lower (2)",
+    ),
+    (
+        "constraints",
+        [{"name": "mass", "upper": 2}],
+        "#/constraints/0/name",
+        "'mass' is already the name of objectives/0",
+    ),
+    (
+        "constraints",
+        [{"name": "s", "upper": 2, "same_run_as": "drga"}],
+        "#/constraints/0/same_run_as",
+        "did you mean 'drag'?",
+    ),
+    (
+        "constraints",
+        [{"name": "s", "uper": 2, "lower": 1}],
+        "#/constraints/0/uper",
+        "did you mean 'upper'?",
+    ),
+    ("objectives/0/upper", "light", "#/objectives/0/upper", "valid number"),
+    ("constraints", "stress", "#/constraints", "must be a list"),
     # times
     (
         "objectives/0/evaluation_time_s",
@@ -373,7 +405,12 @@ SINGLE: list[tuple[str, object, str, str]] = [
     ("max_losses", 0, "#/max_losses", "greater than or equal to 1"),
     # ratios
     ("ratios", [1, 2], "#/ratios", "must be an object"),
-    ("ratios", {"mas": 2}, "#/ratios/mas", "no objective 'mas'; did you mean 'mass'?"),
+    (
+        "ratios",
+        {"mas": 2},
+        "#/ratios/mas",
+        "no objective or constraint 'mas'; did you mean 'mass'?",
+    ),
     ("ratios", {"lift": 2}, "#/ratios/lift", "declare it for 'drag'"),
     ("ratios", {"mass": 0.5}, "#/ratios/mass", "greater than or equal to 1"),
     ("ratios", {"mass": True}, "#/ratios/mass", "valid number"),
@@ -510,7 +547,28 @@ def test_a_flood_of_faults_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_objective_is_not_offered_itself() -> None:
     assert faults(changed("objectives/2/same_run_as", "lif")) == [
-        ("#/objectives/2/same_run_as", "there is no objective 'lif'")
+        ("#/objectives/2/same_run_as", "there is no objective or constraint 'lif'")
+    ]
+
+
+def test_outputs_are_objectives_then_constraints() -> None:
+    constraints = [
+        {"name": "stress", "upper": 2.5e8, "unit": "Pa", "same_run_as": "drag"},
+        {"name": "clearance", "lower": 0.1, "upper": 0.5, "evaluation_time_s": 1},
+    ]
+    study = parse_specification({**EXAMPLE, "constraints": constraints})
+    assert study.output_names[-2:] == ("stress", "clearance")
+    assert study.runs == ("mass", "drag", "stiffness", "clearance")
+    assert study.also("drag") == ("lift", "stress")
+    assert (study.is_limited, example().is_limited) == (True, False)
+    values = {"stress": 2.6e8, "clearance": 0.5, "mass": 1e9}
+    assert study.broken_limits(values) == ["stress"]
+    clearance = study.constraints[1]
+    assert [clearance.excess(value) for value in (0.05, 0.1, 0.5, 0.75)] == [
+        0.05,
+        0.0,
+        0.0,
+        0.25,
     ]
 
 

@@ -32,8 +32,6 @@ from workers.demo.virtual_study import VirtualResult, VirtualStudy
 pytestmark = pytest.mark.timeout(900)
 SMALL = (
     "demo",
-    "--seeds",
-    "2",
     "--problem",
     "dtlz2",
     "--m",
@@ -117,7 +115,17 @@ class Runs:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     folder = tmp_path_factory.mktemp("demo")
-    command = [str(COUNTERPOISE), *SMALL, "--budget", "6", "--stay", "--out", "out"]
+    command = [
+        str(COUNTERPOISE),
+        *SMALL,
+        "--seeds",
+        "1",
+        "--budget",
+        "6",
+        "--stay",
+        "--out",
+        "out",
+    ]
     with (
         (folder / "output").open("w") as output,
         subprocess.Popen(
@@ -138,7 +146,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
         family = children(demo.pid)
         demo.terminate()
         code = demo.wait()
-    json_run = run(folder, *SMALL, "--budget", "6", "--json")
+    json_run = run(folder, *SMALL, "--seeds", "2", "--budget", "6", "--json")
     return Runs(
         folder,
         (folder / "output").read_text(),

@@ -16,6 +16,7 @@ from app.service.monitoring import (
     models,
     overview,
     predictions,
+    speeds,
     timeline,
 )
 from app.service.monitoring.prediction_process import PredictionProcess
@@ -25,6 +26,7 @@ from counterpoise.wire.monitoring.convergence import ConvergenceView
 from counterpoise.wire.monitoring.models import ModelsView
 from counterpoise.wire.monitoring.overview import StudyOverview
 from counterpoise.wire.monitoring.predictions import PredictionPoints, PredictionsView
+from counterpoise.wire.monitoring.speeds import SpeedsView
 from counterpoise.wire.monitoring.timeline import Timeline
 from counterpoise.wire.views import Page
 
@@ -68,6 +70,14 @@ async def get_timeline_request(
     end: Annotated[
         Moment | None, Query(alias="to", description="ISO 8601; by default now")
     ] = None,
+    latest: Annotated[
+        int | None,
+        Query(
+            ge=1,
+            le=20_000,
+            description="without `from`: begin with the last so many attempts before the end",
+        ),
+    ] = None,
     resolution_s: Annotated[
         float | None,
         Query(
@@ -89,6 +99,7 @@ async def get_timeline_request(
     return TimelineRequest(
         start=None if start is None else start.timestamp(),
         end=None if end is None else end.timestamp(),
+        latest=latest,
         resolution_s=resolution_s,
         limit=limit,
         cursor=cursor,
@@ -107,6 +118,12 @@ def get_timeline(
     how many jobs wait, and why.
     """
     return timeline.timeline(database, name, request)
+
+
+@router.get("/studies/{name}/speeds", summary="Which worker is slow")
+def get_speeds(name: StudyName, database: DatabaseDep) -> SpeedsView:
+    """The median time of each worker at each run, compared with the other workers."""
+    return speeds.worker_speeds(database, name)
 
 
 @router.get(

@@ -15,6 +15,7 @@ from app.api.security.access import (
 )
 from app.service.studies import lifecycle, listings, progress
 from app.service.studies.explain_job import explain_job
+from app.service.studies.front import front_view
 from app.service.work.cancel import cancel_job
 from counterpoise.wire.codes import JobState
 from counterpoise.wire.specification import EXAMPLE, Specification, parse_specification
@@ -22,7 +23,7 @@ from counterpoise.wire.views import (
     CancelJob,
     CancelledJob,
     Extend,
-    FrontItem,
+    FrontView,
     JobStory,
     JobView,
     Page,
@@ -195,9 +196,11 @@ def get_steps(
     summary="The nondominated full samples",
     dependencies=READERS,
 )
-def get_front(name: StudyName, database: DatabaseDep) -> Page[FrontItem]:
-    """The whole front, in the user's units and directions."""
-    return Page(items=listings.front(database, name), next=None)
+def get_front(name: StudyName, database: DatabaseDep) -> FrontView:
+    """The whole front, in the user's units and directions: of samples that keep all
+    limits. Without any, `code` tells so, and `least_violating` has the nearest ones.
+    """
+    return front_view(database, name)
 
 
 @router.post("/studies/{name}/pause", summary="Pause a study", dependencies=ADMINS)

@@ -24,6 +24,14 @@ class SlotAttempt:
     ended_at: float | None
     outcome: Outcome | None
     failure: FailureKind | None
+    duration_s: float | None = None  # as the worker measured it
+
+    @property
+    def took_s(self) -> float | None:
+        """None while it runs."""
+        if self.ended_at is None or self.duration_s is not None:
+            return self.duration_s
+        return self.ended_at - self.started_at
 
     def end(self, now: float) -> float:
         """A running attempt ends now; a clock that was set back makes none negative."""

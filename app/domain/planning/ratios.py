@@ -23,7 +23,7 @@ def declared_ratios(spec: Specification) -> list[float] | None:
     """From the specification's `ratios` or evaluation times; None if they must be
     measured.
     """
-    runs = [objective for objective in spec.objectives if objective.same_run_as is None]
+    runs = [output for output in spec.outputs if output.same_run_as is None]
     if spec.ratios is not None:
         by_run = {run.name: float(spec.ratios.get(run.name, 1.0)) for run in runs}
     elif spec.declared_times:
@@ -33,8 +33,8 @@ def declared_ratios(spec: Specification) -> list[float] | None:
     else:
         return None
     return [
-        _whole(by_run[objective.same_run_as or objective.name], spec)
-        for objective in spec.objectives
+        _whole(by_run[output.same_run_as or output.name], spec)
+        for output in spec.outputs
     ]
 
 

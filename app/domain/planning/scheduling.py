@@ -19,7 +19,9 @@ from app.domain.studies import Objective, Study, co_objectives_of
 from counterpoise.wire.codes import Phase
 
 # Strategies that evaluate all cheap objectives at the same points in the initial phase
-COMMON_POINTS = frozenset({"counterpoise"})
+COMMON_POINTS = frozenset(
+    {"counterpoise", "brood-interleaving", "speculative-interleaving"}
+)
 NO_JOBS: Mapping[int, int] = MappingProxyType({})
 
 
@@ -60,6 +62,7 @@ def progress_of(
         ),
         overlap=study.overlap,
         lam=COMMON_LAMBDA if has_common_points else LAMBDA,
+        slots=study.slow_slots + study.lookahead,
     )
 
 

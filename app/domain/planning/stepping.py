@@ -6,6 +6,7 @@
 | FE_max    | `budget`           | full samples in all, the design's included                        |
 | u         | `batch`            | full samples of one step; None: as many as there are free slots   |
 | –         | `overlap`          | full samples that may still run when the next step is planned     |
+| –         | `slots`            | slots for the slowest runs, and samples to plan ahead of them     |
 | N_iter    | `step`             | search steps so far                                               |
 | r_j       | `ratios[j]`        | evaluations of objective j that fit into one of the slowest       |
 | lambda    | `lam`              | samples of one generation of a stream                             |
@@ -49,6 +50,7 @@ class Progress:
     streams: tuple[Stream, ...] = ()  # one per cheap objective
     lam: int = LAMBDA
     overlap: int = 0
+    slots: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,20 +108,22 @@ def _batch_size(progress: Progress) -> int:
     """As declared; else one full sample for each free slot, at least one."""
     if progress.batch is not None:
         return progress.batch
-    return max(progress.overlap + 1 - progress.unsettled_full, 1)
+    return max(progress.slots - progress.unsettled_full, 1)
 
 
 def planned_ahead(slots: int, planning_s: float, duration_s: float) -> int:
     """Full samples to keep in the queue so that no slot waits while a step is planned.
 
-    `slots` runs end every `duration_s`. Planning that takes less than a fiftieth of a
-    run is not worth a proposal that knows one result less.
+    `slots` runs end every `duration_s`. A step replaces the runs that had ended when it
+    became due; those that end while it is planned are replaced by the next one. So the
+    queue has to last for the planning of two steps. Planning that takes less than a
+    fiftieth of a run is not worth a proposal that knows one result less.
     """
     if slots <= 0 or planning_s <= NEGLIGIBLE_PLANNING * duration_s:
         return 0
     if planning_s >= duration_s:  # also for runs of no measurable duration
-        return slots
-    return math.ceil(slots * planning_s / duration_s)
+        return 2 * slots
+    return math.ceil(2 * slots * planning_s / duration_s)
 
 
 def supersedes(decision: Decision) -> bool:

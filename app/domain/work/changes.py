@@ -1,11 +1,15 @@
 """What one transaction changes in one study, collected before it is written."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from app.domain.jobs import Job
 from counterpoise.wire.codes import EventKind, FailureKind, JobState, Outcome
+from counterpoise.wire.specification import Output
+
+# Outputs by id
+Limited = Mapping[int, Output]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,8 @@ class ChangeSet:
     events: list[Event] = field(default_factory=list)  # besides those of the results
     # Objective; expired, late or duplicate
     anomalies: list[tuple[int, Outcome]] = field(default_factory=list)
+    # Outputs whose limits rule a sample out as soon as a value breaks one
+    limited: Limited = field(default_factory=dict)
 
     @property
     def makes_jobs_ready(self) -> bool:
@@ -103,11 +109,16 @@ class ChangeSet:
     @property
     def infeasible_samples(self) -> set[int]:
         """Samples that a result of this change set rules out."""
-        return {
-            result.sample
-            for result in self.results
-            if result.failure is FailureKind.INFEASIBLE
-        }
+        return {result.sample for result in self.results if self.rules_out(result)}
+
+    def rules_out(self, result: Result) -> bool:
+        """Whether the result is infeasible, or breaks a limit."""
+        if result.failure is FailureKind.INFEASIBLE:
+            return True
+        output = self.limited.get(result.objective)
+        if output is None or result.value is None:
+            return False
+        return not output.keeps_limits(result.value)
 
 
 def supersede(jobs: Iterable[Job]) -> list[JobChange]:

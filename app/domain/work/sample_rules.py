@@ -1,8 +1,9 @@
 """What a result of one run does to the other jobs of its sample.
 
-Pure: rules add to a change set. A sample that a run has ruled out is withdrawn: its jobs
-that no worker has are superseded. Jobs that wait for the cheap runs become ready when
-all other outputs of their sample are settled.
+Pure: rules add to a change set. A sample that a run has ruled out, by an infeasible
+result or a broken limit, is withdrawn: its jobs that no worker has are superseded. Jobs
+that wait for the cheap runs become ready when all other outputs of their sample are
+settled.
 """
 
 from collections import Counter
@@ -10,7 +11,13 @@ from collections.abc import Iterable, Sequence
 
 from app.domain.jobs import Job
 from app.domain.studies import CoObjectives, Objective, Study
-from app.domain.work.changes import ChangeSet, Event, JobChange, supersede
+from app.domain.work.changes import (
+    ChangeSet,
+    Event,
+    JobChange,
+    Limited,
+    supersede,
+)
 from counterpoise.wire.codes import EventKind, JobState
 
 _NOT_HELD = (JobState.WAITING, JobState.READY)
@@ -69,17 +76,33 @@ def _open_after(changes: ChangeSet, co_objectives: CoObjectives) -> Counter[int]
     return open_after
 
 
+def limits_of_cheap_runs(study: Study, objectives: Sequence[Objective]) -> Limited:
+    """The outputs whose limits rule a sample out: those of cheap runs.
+
+    A limit that a slow run breaks saves nothing: the sample's slow run is done.
+    """
+    threshold = study.spec.cheap_threshold
+    limited = {}
+    for objective in objectives:
+        output = study.spec.outputs[objective.position]
+        if output.is_limited and objective.is_cheap(threshold):
+            limited[objective.id] = output
+    return limited
+
+
 def runs_that_wait(study: Study, objectives: Sequence[Objective]) -> frozenset[int]:
     """The slow runs of a new full sample, if its cheap runs are to come first.
 
-    Unless declared, they come first once a cheap run has ruled a sample out.
+    Unless declared, they come first where a cheap run can rule a sample out: it has a
+    limit, or it has reported a sample as infeasible.
     """
     threshold = study.spec.cheap_threshold
     runs = [objective for objective in objectives if objective.has_jobs]
     cheap = [run for run in runs if run.is_cheap(threshold)]
     cheap_first = study.spec.cheap_first
     if cheap_first is None:
-        cheap_first = any(run.infeasible for run in cheap)
+        has_limits = bool(limits_of_cheap_runs(study, objectives))
+        cheap_first = has_limits or any(run.infeasible for run in cheap)
     if not cheap or not cheap_first:
         return frozenset()
     return frozenset(run.id for run in runs if not run.is_cheap(threshold))

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import Generator
 
+from app.optimizer.models.belief import DEVIATIONS, Belief
 from app.optimizer.models.evidence.frozen_weight import frozen_weight
 from app.optimizer.models.evidence.objective_fit import (
     EvidenceTask,
@@ -49,7 +50,7 @@ def fit_evidence_models(
     order = np.lexsort((*snapshot.F.T, *snapshot.X.T))
     X, F = snapshot.X[order], snapshot.F[order]
     rows = choose_full(F, strategy.training_size(problem.d), rng)
-    tasks = evidence_tasks(problem, snapshot, rng)
+    tasks = evidence_tasks(problem, snapshot, rng, strategy.belief)
     fitted = dict(zip(tasks, fit(fit_objective, tasks.values()), strict=True))
     members = _frozen_members(problem, snapshot, fit, frozen)
     surrogates, reports = [], []
@@ -65,6 +66,7 @@ def evidence_tasks(
     problem: Problem,
     snapshot: Snapshot,
     rng: Generator,
+    belief: Belief,
     values: Callable[[Snapshot, int], Told] = evidence_told,
 ) -> dict[int, EvidenceTask]:
     """One per objective that has a value."""
@@ -77,6 +79,7 @@ def evidence_tasks(
             tasks[i] = EvidenceTask(
                 told=told,
                 awaited=snapshot.awaited(i),
+                deviations=DEVIATIONS[belief],
                 warm_start=None if warm_start is None else warm_start["model"],
                 turn=snapshot.step + i,
                 seed=int(seeds[i]),

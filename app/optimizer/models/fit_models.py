@@ -10,6 +10,7 @@ from numpy.random import Generator
 
 from app.optimizer.arrays import Floats
 from app.optimizer.limits import KEPT, compress, margin_scale
+from app.optimizer.models.belief import DEVIATIONS
 from app.optimizer.models.feasibility import (
     Feasibility,
     fit_hidden,
@@ -67,7 +68,9 @@ def fit_models(
     reused = _reused(training_sets, frozen)
     tasks = _fit_tasks(problem, snapshot, training_sets, reused)
     fitted = dict(zip(tasks, fit(strategy.fit, tasks.values()), strict=True))
-    surrogates, reports = _ensembles(snapshot, truths, reused | fitted)
+    surrogates, reports = _ensembles(
+        snapshot, truths, reused | fitted, DEVIATIONS[strategy.belief]
+    )
     m = problem.m
     full = F[rows] if violation is None else _feasible_rows(F[rows], violation[rows])
     low, spread = ranges(full[:, :m], training_sets[:m])
@@ -207,14 +210,16 @@ def _ensembles(
     snapshot: Snapshot,
     truths: Sequence[Truth | None],
     members: Mapping[Member, Kriging],
+    deviations: float,
 ) -> tuple[tuple[Surrogate, ...], tuple[ModelReport | None, ...]]:
     surrogates, reports = [], []
     for i, truth in enumerate(truths):
         model, frozen = members.get((i, False)), members.get((i, True))
         reports.append(None if model is None else report_on(model, frozen))
         model, frozen = _without_constant(model, frozen)
-        believing = None if model is None else model.believe(snapshot.awaited(i))
-        surrogates.append(Surrogate(believing, frozen, truth))
+        if model is not None:
+            model = model.believe(snapshot.awaited(i), deviations)
+        surrogates.append(Surrogate(model, frozen, truth))
     return tuple(surrogates), tuple(reports)
 
 

@@ -50,13 +50,13 @@ def offspring_of(
 
 def take_full(problem: Problem, snapshot: Snapshot, points: Candidates) -> Drawn:
     """The first u points that are new for every objective."""
-    known = [known_points(snapshot, i) for i in range(problem.m)]
+    known = [known_points(snapshot, i) for i in range(len(problem.outputs))]
     return Drawn(*take_new(points, snapshot.batch, np.vstack(known)))
 
 
 def extra_counts(problem: Problem, batch: int) -> Ints:
-    """u (r_j - 1) of each objective, (m,)."""
-    counts = [extra_count(problem, batch, j) for j in range(problem.m)]
+    """u (r_j - 1) of each output, (M,)."""
+    counts = [extra_count(problem, batch, j) for j in range(len(problem.outputs))]
     return np.array(counts, dtype=np.int64)
 
 
@@ -66,22 +66,23 @@ def take_common(
     """New points for all cheap objectives; where ratios differ, the last ones are for
     the cheapest only.
     """
-    counts = extra_counts(problem, snapshot.batch)  # (m,)
-    known = [known_points(snapshot, i) for i in range(problem.m)]
+    counts = extra_counts(problem, snapshot.batch)  # (M,)
+    known = [known_points(snapshot, i) for i in range(len(problem.outputs))]
     X, sources = take_new(points, int(counts.max()), np.vstack([*known, full]))
     return tuple(Drawn(X[:count], sources[:count]) for count in counts)
 
 
 def no_extras(problem: Problem) -> tuple[Drawn, ...]:
     """No cheap-only samples: strategies that wait for the expensive objectives."""
-    return (Drawn(np.empty((0, problem.d)), ()),) * problem.m
+    return (Drawn(np.empty((0, problem.width)), ()),) * len(problem.outputs)
 
 
 def no_models(problem: Problem, snapshot: Snapshot) -> Models:
     """Of a strategy without surrogates."""
     nothing = np.zeros(problem.m)
-    reports = (None,) * problem.m
-    return Models(snapshot.X, snapshot.F, nothing, nothing, (), reports)
+    reports = (None,) * len(problem.outputs)
+    F = snapshot.F[:, : problem.m]
+    return Models(snapshot.X, F, nothing, nothing, (), reports)
 
 
 def make_proposal(

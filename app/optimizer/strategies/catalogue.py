@@ -22,7 +22,9 @@ from app.optimizer.strategies.random_search import RANDOM
 from app.optimizer.strategies.strategy import ModelFamily, Strategy
 from app.optimizer.strategies.transfer.t_saea import T_SAEA
 from app.optimizer.strategies.transfer.tc_saea import TC_SAEA
+from app.optimizer.strategies.transfer.tr_saea import TR_SAEA
 from app.optimizer.strategies.true_rvea import TRUE_RVEA
+from app.optimizer.strategies.trust_region.mht import MHT
 
 SBP_BO = Strategy(step=fit_search_select)
 
@@ -42,7 +44,9 @@ STRATEGIES = {
     "brood-interleaving": BROOD_INTERLEAVING,
     "speculative-interleaving": SPECULATIVE_INTERLEAVING,
     "t-saea": T_SAEA,
+    "tr-saea": TR_SAEA,
     "tc-saea": TC_SAEA,
+    "mht": MHT,
 }
 
 # Strategies whose models can be chosen, with what a study has unless it declares them;

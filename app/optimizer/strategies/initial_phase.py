@@ -51,8 +51,19 @@ def genetic_generation(
     """A generation of the genetic algorithm that minimises one cheap objective."""
     if state.objective is None or state.data is None or state.ids is None:
         raise ValueError("this stream needs an objective, its values and their ids")
-    X = next_generation(problem, state.data, state.ids, state.size, rng, state.taken)
-    return tuple(X if j == state.objective else X[:0] for j in range(problem.m))
+    data = sought_values(problem, state.objective, state.data)
+    X = next_generation(problem, data, state.ids, state.size, rng, state.taken)
+    outputs = range(len(problem.outputs))
+    return tuple(X if j == state.objective else X[:0] for j in outputs)
+
+
+def sought_values(problem: Problem, j: int, data: Data) -> Data:
+    """What the stream of output j minimises: an objective, or how far a constraint is
+    from its limit, where its model must be good.
+    """
+    if j < problem.m:
+        return data
+    return Data(data.X, np.abs(problem.limits[j].margin(data.y)))
 
 
 def common_generation(
@@ -62,7 +73,7 @@ def common_generation(
     of the stream are for the cheapest ones only.
     """
     X = initial_design(problem, state.size, rng, known=state.taken)
-    left = np.maximum(initial_counts(problem, state.n) - state.planned, 0)  # (m,)
+    left = np.maximum(initial_counts(problem, state.n) - state.planned, 0)  # (M,)
     return share(X, left)
 
 
@@ -75,10 +86,10 @@ def initial_points(
 
 
 def initial_counts(problem: Problem, n: int) -> Ints:
-    """Cheap-only evaluations of each objective that fit beside the design of n points:
-    (r_j - 1) n, (m,).
+    """Cheap-only evaluations of each output that fit beside the design of n points:
+    (r_j - 1) n, (M,).
     """
-    counts = np.zeros(problem.m, dtype=np.int64)
+    counts = np.zeros(len(problem.outputs), dtype=np.int64)
     for j in problem.cheap:
         counts[j] = (int(problem.ratios[j]) - 1) * n
     return counts

@@ -24,7 +24,7 @@ def random_step(
     rng: Generator,
     _resources: Resources,
 ) -> Proposal:
-    no_parents = np.empty((0, problem.d))
+    no_parents = np.empty((0, problem.width))
     points = offspring_of(problem.variables, no_parents, snapshot.batch, rng)
     full = take_full(problem, snapshot, points)
     models = no_models(problem, snapshot)

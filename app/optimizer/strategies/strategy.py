@@ -12,6 +12,7 @@ from typing import Literal
 from numpy.random import Generator
 
 from app.optimizer.arrays import Floats
+from app.optimizer.models.belief import Belief
 from app.optimizer.models.fit_task import FitTask, FrozenModels, Map, fit_task
 from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.models.surrogate import Truth
@@ -75,6 +76,7 @@ class Strategy:
     w_max: int = 20  # generations of RVEA
     size: int | None = None  # L; None: 11 d - 1 + 25
     infeasible: InfeasibleRule = "learnt"
+    belief: Belief = "mean"  # at points whose values are still to come
 
     def training_size(self, d: int) -> int:
         return 11 * d - 1 + 25 if self.size is None else self.size

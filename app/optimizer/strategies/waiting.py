@@ -12,7 +12,7 @@ def no_generation(
     problem: Problem, _state: StreamState, _rng: Generator
 ) -> tuple[Floats, ...]:
     """No point for any objective: the stream ends."""
-    return (np.empty((0, problem.width)),) * problem.m
+    return (np.empty((0, problem.width)),) * len(problem.outputs)
 
 
 NO_STREAMS = InitialPhase(common=False, generation=no_generation)

@@ -19,21 +19,21 @@ class Columns:
     """
 
     variables: tuple[str, ...]
-    objectives: tuple[str, ...]
+    outputs: tuple[str, ...]
     # By name of the variable: its values, if it is discrete or categorical
     levels: dict[str, tuple[Coordinate, ...]] = field(default_factory=dict)
 
     def heading_of_variable(self, name: str) -> str:
-        return f"x:{name}" if name in (*ABOUT, *self.objectives) else name
+        return f"x:{name}" if name in (*ABOUT, *self.outputs) else name
 
-    def heading_of_objective(self, name: str) -> str:
+    def heading_of_output(self, name: str) -> str:
         return f"value:{name}" if name in (*ABOUT, *self.variables) else name
 
     @property
     def headings(self) -> list[str]:
         return [
             *map(self.heading_of_variable, self.variables),
-            *map(self.heading_of_objective, self.objectives),
+            *map(self.heading_of_output, self.outputs),
         ]
 
     def meaning(self, heading: str) -> tuple[str, str] | None:
@@ -42,7 +42,7 @@ class Columns:
         """
         for kind, names, own in (
             ("x", self.variables, self.heading_of_variable),
-            ("value", self.objectives, self.heading_of_objective),
+            ("value", self.outputs, self.heading_of_output),
         ):
             for name in names:
                 if heading in (f"{kind}:{name}", own(name)):
@@ -50,16 +50,16 @@ class Columns:
         return ("skip", heading) if heading in ABOUT else None
 
     def hint(self, heading: str) -> str:
-        if heading in self.variables and heading in self.objectives:
-            return f"{heading!r} is a variable and an objective; write 'x:{heading}' or 'value:{heading}'"
-        names = [*self.variables, *self.objectives, *self.headings]
+        if heading in self.variables and heading in self.outputs:
+            return f"{heading!r} is a variable and an output; write 'x:{heading}' or 'value:{heading}'"
+        names = [*self.variables, *self.outputs, *self.headings]
         near = did_you_mean(heading, names)
-        return f"the study has no variable or objective {heading!r}{near or '; leave this column out'}"
+        return f"the study has no variable, objective or constraint {heading!r}{near or '; leave this column out'}"
 
 
 def columns_of(spec: Specification) -> Columns:
     return Columns(
         tuple(v.name for v in spec.variables),
-        tuple(o.name for o in spec.objectives),
+        spec.output_names,
         {v.name: v.levels for v in spec.variables},
     )

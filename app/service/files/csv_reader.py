@@ -76,7 +76,7 @@ def _location(line: int, columns: Columns, part: str, name: str) -> str:
     title = (
         columns.heading_of_variable(name)
         if part == "x"
-        else columns.heading_of_objective(name)
+        else columns.heading_of_output(name)
     )
     return f"line {line}, {title}"
 

@@ -15,8 +15,9 @@ from app.errors import StateChanged
 from app.service.files.cells import text_cell
 from app.service.files.columns import ABOUT, columns_of
 from app.service.files.evaluation_reader import INFEASIBLE
+from app.service.studies.front import front
 from app.service.studies.lifecycle import require_study
-from app.service.studies.listings import front, list_attempts, list_samples, list_steps
+from app.service.studies.listings import list_attempts, list_samples, list_steps
 from app.store.database import Database
 from counterpoise.wire.specification import Specification
 from counterpoise.wire.text import visible
@@ -96,11 +97,9 @@ def _layout(
             float(value) if name in floats else value for name, value in item.x.items()
         )
         failures = getattr(item, "failures", {})
-        for objective in spec.objectives:
-            infeasible = (
-                INFEASIBLE if failures.get(objective.name) == INFEASIBLE else None
-            )
-            yield item.values.get(objective.name, infeasible)
+        for name in spec.output_names:
+            infeasible = INFEASIBLE if failures.get(name) == INFEASIBLE else None
+            yield item.values.get(name, infeasible)
 
     return [*about, *columns_of(spec).headings], cells
 

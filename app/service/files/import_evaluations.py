@@ -5,6 +5,7 @@ from itertools import chain
 
 from app.domain.studies import Study, co_objectives_of
 from app.domain.work.changes import Event, Result
+from app.domain.work.sample_rules import limits_of_cheap_runs
 from app.errors import ImportInvalid, StateChanged
 from app.service.files.evaluation_reader import Reading
 from app.service.files.import_rules import INFEASIBLE, Existing, ImportChanges
@@ -75,6 +76,7 @@ def _changes(
     names = {objective.id: objective.name for objective in objectives}
     ids = {objective.name: objective.id for objective in objectives}
     changes = ImportChanges(co_objectives_of(objectives), study.limits, evaluate, names)
+    changes.changes.limited = limits_of_cheap_runs(study, objectives)
     points = changes.merge(reading.evaluations)
     samples = samples_at(connection, study.id, list(points))
     sample_ids = sorted(sample.id for sample in chain.from_iterable(samples.values()))

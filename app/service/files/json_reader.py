@@ -83,8 +83,10 @@ class _ItemReader:
         self._check_keys(item)
         columns = columns_of(self.reading.spec)
         x = self._part(item, "x", "variable", columns.variables)
-        values = self._part(item, "values", "objective", columns.objectives)
-        failures = self._part(item, "failures", "objective", columns.objectives)
+        values = self._part(item, "values", "objective or constraint", columns.outputs)
+        failures = self._part(
+            item, "failures", "objective or constraint", columns.outputs
+        )
         self._check_failures(failures)
         if self.reading.faults.count > faults_before:
             return

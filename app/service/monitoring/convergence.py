@@ -129,7 +129,7 @@ def _last_hypervolume(steps: Sequence[StepPart]) -> dict[str, Any]:
 
 def _slow_run(study: Study, steps: Sequence[StepPart]) -> str | None:
     slow = steps[-1].record["slow"] if steps else None
-    return study.spec.objective_names[slow["objective"]] if slow else None
+    return study.spec.output_names[slow["objective"]] if slow else None
 
 
 def _reference_point(study: Study, last: dict[str, Any]) -> dict[str, float] | None:

@@ -24,6 +24,7 @@ from counterpoise.wire.monitoring.models import (
     ModelsView,
     OutputModel,
 )
+from counterpoise.wire.specification import Objective as SpecObjective
 
 # Of the latest steps, whose full samples are compared with their predictions
 FORECAST_STEPS = 20
@@ -104,6 +105,8 @@ def _forecasts(
     predicted: Sequence[Predicted],
     values: Values,
 ) -> list[Forecast]:
+    if objective.position >= len(study.spec.objectives):
+        return []  # the model of a constraint predicts its margin, not its value
     spec = study.spec.objectives[objective.position]
     sign = -1.0 if spec.direction == "maximize" else 1.0
     forecasts = []
@@ -134,7 +137,7 @@ def _output(
     history: Sequence[ModelAtStep],
     forecasts: Sequence[Forecast],
 ) -> OutputModel:
-    spec = study.spec.objectives[objective.position]
+    spec = study.spec.outputs[objective.position]
     surprises = [forecast.surprise for forecast in forecasts]
     last = history[-1] if history else None
     assessment = ModelAssessment.UNKNOWN
@@ -145,7 +148,7 @@ def _output(
     return OutputModel(
         objective=objective.name,
         unit=spec.unit,
-        direction=spec.direction,
+        direction=spec.direction if isinstance(spec, SpecObjective) else None,
         assessment=assessment,
         detail=_detail(assessment, last),
         steps=list(history),

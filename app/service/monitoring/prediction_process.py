@@ -97,7 +97,7 @@ def _predict_points(models: Sequence[Any], task: PredictionTask) -> Predicted:
     from app.service.planning.snapshot import problem_of
     from app.service.planning.user_units import to_numbers
 
-    problem = problem_of(task.spec, [1.0] * len(task.spec.objectives))
+    problem = problem_of(task.spec, [1.0] * len(task.spec.outputs))
     X = to_numbers(task.spec.variables, task.points)  # (n, d)
     U = encode(problem.variables, X)
     means: list[Sequence[float | None]] = []

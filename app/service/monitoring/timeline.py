@@ -3,7 +3,7 @@
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.domain.monitoring.timeline import (
     Bar,
@@ -27,6 +27,7 @@ from app.store.monitoring.attempts import (
     attempts_running_at,
     names_of_workers,
     samples_of_jobs,
+    start_of_latest,
 )
 from app.store.studies.jobs import database_time
 from app.store.studies.samples import last_durations
@@ -50,6 +51,7 @@ MOST_HELD = 1000
 class TimelineRequest:
     start: float | None = None
     end: float | None = None
+    latest: int | None = None  # attempts before the end, instead of a start
     resolution_s: float | None = None
     limit: int = 5000  # attempts to read
     cursor: str | None = None
@@ -70,8 +72,9 @@ def timeline(database: Database, name: str, request: TimelineRequest) -> Timelin
         study = require_study(connection, name)
         objectives = objectives_of(connection, study.id)
         now = database_time(connection)
-        start = study.created_at if request.start is None else request.start
         end = now if request.end is None else request.end
+        request = _with_start(connection, objectives, request, end)
+        start = study.created_at if request.start is None else request.start
         page = _read_page(connection, objectives, request, start, end, now)
         resolution_s = request.resolution_s
         if resolution_s is None:
@@ -91,6 +94,20 @@ def timeline(database: Database, name: str, request: TimelineRequest) -> Timelin
         utilisation=_utilisation(objectives, page, now),
         queues=queues,
     )
+
+
+def _with_start(
+    connection: Connection,
+    objectives: Sequence[Objective],
+    request: TimelineRequest,
+    end: float,
+) -> TimelineRequest:
+    """The request with the start that its number of latest attempts means."""
+    if request.latest is None or request.start is not None:
+        return request
+    runs = [objective.id for objective in objectives if objective.has_jobs]
+    start = start_of_latest(connection, runs, end, request.latest)
+    return replace(request, start=start)
 
 
 def _read_page(

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from app.domain.jobs import Job
+from app.domain.planning.joining import Join
 from app.domain.planning.stepping import Decision, Finish, Nothing, supersedes
 from app.domain.planning.stepping import Step as StepDecision
 from app.domain.steps import Step
@@ -15,6 +16,7 @@ from app.service.planning.schedule import schedule_due_steps
 from app.service.planning.slots import lookahead_of
 from app.store.database import Connection, Database
 from app.store.monitoring.step_models import replace_step_models
+from app.store.studies.joins import find_joins, join_samples, recorded
 from app.store.studies.promotion import promote_samples
 from app.store.studies.samples import add_samples
 from app.store.studies.steps import fail_step, finish_step, give_back_claim
@@ -48,13 +50,14 @@ def _commit(connection: Connection, step: Step, plan: Plan) -> bool:
     if study.state is not StudyState.ACTIVE:
         give_back_claim(connection, step)
         return False
-    if not finish_step(connection, step, plan.record):
+    joins = find_joins(connection, study.id, plan.samples, plan.promoted)
+    if not finish_step(connection, step, plan.record | recorded(joins)):
         return False
     ending = _ending(study, step, plan)
     objectives = objectives_of(connection, study.id)
     co_objectives = co_objectives_of(objectives)
     superseded = _superseded_jobs(connection, study, step, ending, plan.promoted)
-    events = [Event(EventKind.STEP, _summary(study, step, plan))]
+    events = [Event(EventKind.STEP, _summary(study, step, plan, joins))]
     if ending is not None:
         detail = plan.shortfall or ENDING_DETAILS[ending]
         events.append(Event(EventKind.FINISHED, {"reason": ending, "detail": detail}))
@@ -69,10 +72,12 @@ def _commit(connection: Connection, step: Step, plan: Plan) -> bool:
         replace_step_models(connection, study.id, step.id, plan.models)
     number = step.number if step.kind is StepKind.SEARCH else 0
     promote_samples(connection, study.id, plan.promoted, co_objectives, step)
+    join_samples(connection, study.id, joins, co_objectives, number=number)
+    joined = {join.position for join in joins}
     add_samples(
         connection,
         study.id,
-        plan.samples,
+        [new for place, new in enumerate(plan.samples) if place not in joined],
         co_objectives,
         step=step.id,
         number=number,
@@ -141,11 +146,14 @@ def _advance(
         )
 
 
-def _summary(study: Study, step: Step, plan: Plan) -> dict[str, object]:
+def _summary(
+    study: Study, step: Step, plan: Plan, joins: Sequence[Join]
+) -> dict[str, object]:
     full = sum(sample.full for sample in plan.samples)
+    joined_full = sum(join.full for join in joins)
     summary: dict[str, object] = {
-        "step": step.name(study.spec.objective_names),
-        "full": full + len(plan.promoted),
+        "step": step.name(study.spec.output_names),
+        "full": full - joined_full + len(plan.promoted),
         "cheap_only": len(plan.samples) - full,
     }
     return summary | ({"promoted": plan.promoted} if plan.promoted else {})
@@ -161,6 +169,6 @@ def _record_fault(
 ) -> None:
     study = lock_study(connection, step.study)
     if study is not None and fail_step(connection, step, fault, backoff_s):
-        name = step.name(study.spec.objective_names)
+        name = step.name(study.spec.output_names)
         body = {"step": name, "faults": step.faults + 1, "fault": fault}
         apply(connection, study, ChangeSet(events=[Event(EventKind.STEP_FAILED, body)]))

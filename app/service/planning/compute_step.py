@@ -80,7 +80,7 @@ def compute_step(database: Database, step: Step, fit: Map = map) -> Plan:
         problem, study.spec, step, past, snapshot, generator(*identity), fit, clock
     )
     if step.kind in (StepKind.SEARCH, StepKind.CLOSING):
-        plan.record["hypervolume"] = hypervolume(past.complete_values(), reference)
+        plan.record |= _front_record(problem, past, reference)
     plan.record |= {
         "seed": step_seed(*identity),
         "read_until": step.due_seq,
@@ -144,6 +144,21 @@ def _step_models(
     return StepModels(pack(proposal.models.surrogates), _as_json(rows))
 
 
+def _front_record(
+    problem: Problem, past: Past, reference: Sequence[float] | None
+) -> dict[str, Any]:
+    """How many complete samples keep all limits, and the hypervolume of these."""
+    F = past.complete_values()  # (n, M)
+    feasible = np.ones(len(F), dtype=np.bool_)
+    for limit, y in zip(problem.limits, F.T, strict=True):
+        feasible &= limit.excess(y) == 0.0
+    objectives = F[:, : problem.m]
+    return {
+        "feasible": int(feasible.sum()),
+        "hypervolume": hypervolume(objectives[feasible], reference, objectives),
+    }
+
+
 def _next_generation(
     problem: Problem,
     spec: Specification,
@@ -153,7 +168,7 @@ def _next_generation(
 ) -> dict[int, Floats]:
     """New points of cheap objectives, by position."""
     j = step.objective
-    evaluated = past.in_order(past.values[j])
+    evaluated = past.in_order(j, past.values[j])
     state = StreamState(
         n=past.count(StepKind.INITIAL),
         planned=past.count(StepKind.STREAM),
@@ -161,7 +176,7 @@ def _next_generation(
         taken=past.points([sample.id for sample in past.samples]),
         objective=j,
         data=past.data(j, evaluated),
-        ids=np.array(evaluated, dtype=np.int64),
+        ids=np.arange(len(evaluated), dtype=np.int64),
     )
     generation = STRATEGIES[spec.strategy].initial.generation
     return _by_run(spec, generation(problem, state, rng))
@@ -171,8 +186,8 @@ def _by_run(spec: Specification, points: Sequence[Floats]) -> dict[int, Floats]:
     """The points of each objective that has jobs of its own, where there are any."""
     return {
         position: points[position]
-        for position, objective in enumerate(spec.objectives)
-        if objective.same_run_as is None and len(points[position])
+        for position, output in enumerate(spec.outputs)
+        if output.same_run_as is None and len(points[position])
     }
 
 

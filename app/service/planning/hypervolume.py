@@ -15,12 +15,20 @@ MARGIN = 0.1
 EXACT_UP_TO = 5
 
 
-def hypervolume(F: Floats, reference: Sequence[float] | None) -> dict[str, Any] | None:
-    """F: complete samples, minimised, (n, m). None before there is one."""
+def hypervolume(
+    F: Floats, reference: Sequence[float] | None, complete: Floats | None = None
+) -> dict[str, Any] | None:
+    """F: complete samples that keep all limits, minimised, (n, m). None before there is
+    one. `complete`: those that break one too, (k, m), for a first reference point:
+    feasible ones may be too few for it.
+    """
     if len(F) == 0:
         return None
-    # (m,)
-    ref = np.array(reference, dtype=float) if reference is not None else reference_of(F)
+    ref = (
+        np.array(reference, dtype=float)
+        if reference is not None
+        else _first(F, complete)
+    )  # (m,)
     m = F.shape[1]
     if m == 1:
         value = max(float(ref[0] - F.min()), 0.0)
@@ -37,6 +45,10 @@ def hypervolume(F: Floats, reference: Sequence[float] | None) -> dict[str, Any] 
         "exact": m <= EXACT_UP_TO,
         "front": front,
     }
+
+
+def _first(F: Floats, complete: Floats | None) -> Floats:
+    return reference_of(F if complete is None else complete)
 
 
 def reference_of(F: Floats) -> Floats:

@@ -7,8 +7,10 @@ import numpy as np
 
 from app.domain.samples import Sample
 from app.optimizer.arrays import Floats, Ints
+from app.optimizer.limits import Limit
 from app.optimizer.samples import Samples
 from app.optimizer.snapshot import Data
+from app.service.planning.joined_samples import JoinedRun
 from counterpoise.wire.codes import FailureKind, StepKind
 
 # By sample: minimised value, its number in the study's sequence
@@ -18,7 +20,7 @@ Failures = dict[int, FailureKind]  # by sample
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """All that a step may read, by position of the objective and row of U."""
+    """All that a step may read, by position of the output and row of U."""
 
     samples: list[Sample]
     U: Floats  # (n, D): the samples' points in the unit cube
@@ -26,6 +28,8 @@ class Past:
     values: list[Values]
     failures: list[Failures]  # final ones
     wanted: list[set[int]]  # samples that were proposed for the objective, or imported
+    limits: tuple[Limit, ...]  # of minimised values
+    joined: list[dict[int, JoinedRun]]  # by sample of another step
 
     def points(self, ids: Sequence[int]) -> Floats:
         return self.U[[self.row[sample] for sample in ids]]
@@ -34,8 +38,16 @@ class Past:
         values = [self.values[objective][sample][0] for sample in ids]
         return Data(self.points(ids), np.array(values, dtype=float))
 
-    def in_order(self, ids: Collection[int]) -> list[int]:
-        return [sample.id for sample in self.samples if sample.id in ids]
+    def in_order(self, objective: int, ids: Collection[int]) -> list[int]:
+        """In the order in which they were proposed for the objective."""
+        joined = self.joined[objective]
+        known = [sample for sample in ids if sample in self.row]
+        return sorted(
+            known,
+            key=lambda sample: (
+                joined[sample].place if sample in joined else (sample, 0)
+            ),
+        )
 
     def complete(self) -> list[int]:
         """D: the full samples that have all values."""
@@ -61,11 +73,12 @@ class Past:
         """The samples that were reported as infeasible by the objective's run."""
         failures = self.failures[objective]
         return self.in_order(
+            objective,
             {
                 sample
                 for sample, kind in failures.items()
                 if kind is FailureKind.INFEASIBLE
-            }
+            },
         )
 
     def unknown(self, objective: int, ids: Sequence[int]) -> list[int]:
@@ -86,19 +99,25 @@ class Past:
         return Samples(self.points(ids), F, known, steps)
 
     def pool(self) -> list[int]:
-        """Cheap-only samples of which something is known and no run has failed: those
-        that can be promoted.
+        """Cheap-only samples of which something is known, no run has failed and no
+        limit is broken: those that can be promoted.
         """
-        failed: set[int] = set().union(*self.failures)
+        left_out: set[int] = set().union(*self.failures)
+        for values, limit in zip(self.values, self.limits, strict=True):
+            left_out |= {
+                sample
+                for sample, (y, _) in values.items()
+                if not limit.lower <= y <= limit.upper
+            }
         known: set[int] = set().union(*self.values)
         return [
             sample.id
             for sample in self.samples
-            if not sample.full and sample.id in known and sample.id not in failed
+            if not sample.full and sample.id in known and sample.id not in left_out
         ]
 
     def complete_values(self) -> Floats:
-        """The values of D, (n, m)."""
+        """The values of D, (n, M)."""
         complete = self.complete()
         F = np.empty((len(complete), len(self.values)))
         for j, values in enumerate(self.values):

@@ -21,7 +21,7 @@ from app.service.planning.user_units import to_numbers
 from app.service.planning.versions import versions
 from app.service.studies.lifecycle import require_study
 from app.store.database import Database
-from app.store.studies.samples import samples_proposed_by
+from app.store.studies.joins import proposals_of
 from app.store.studies.steps import steps_of
 from counterpoise.wire.codes import StepState
 from counterpoise.wire.problems import did_you_mean
@@ -64,7 +64,7 @@ def _steps_to_replay(
     with database.read() as connection:
         study = require_study(connection, study_name)
         steps = [
-            (step.name(study.spec.objective_names), step)
+            (step.name(study.spec.output_names), step)
             for step in steps_of(connection, study.id)
         ]
     executed = [(name, step) for name, step in steps if step.state is StepState.DONE]
@@ -90,7 +90,7 @@ def _replay_step(
     began = time.perf_counter()
     with database.read() as connection:
         spec = require_study(connection, study).spec
-        then = samples_proposed_by(connection, step.id)
+        then = proposals_of(connection, step)
     record = step.record or {}
     changed = changed_versions(record.get("versions", {}))
     try:
@@ -131,7 +131,7 @@ def compare_samples(
     """
     equal = 0
     largest = None
-    variables = problem_of(spec, [1.0] * len(spec.objectives)).variables
+    variables = problem_of(spec, [1.0] * len(spec.outputs)).variables
     for full in (True, False):
         before = [sample for sample in then if sample.full == full]
         after = [sample for sample in now if sample.full == full]

@@ -176,4 +176,4 @@ def _announce(
 def _name(
     study: Study, kind: StepKind, number: int, objective: int = NO_OBJECTIVE
 ) -> str:
-    return step_name(kind, number, objective, study.spec.objective_names)
+    return step_name(kind, number, objective, study.spec.output_names)

@@ -1,5 +1,5 @@
-"""How many full samples a study with `overlap: "auto"` keeps running: it follows the
-live slots that serve its slowest runs, and the time that planning takes.
+"""How many full samples a study with `overlap` or `batch_size` "auto" keeps running: it
+follows the live slots that serve its slowest runs, and the time that planning takes.
 """
 
 import statistics
@@ -32,9 +32,7 @@ def follow_slots(database: Database) -> int:
     A constant number of queries while nothing changes.
     """
     with database.read() as connection:
-        studies = [
-            study for study in active_studies(connection) if study.spec.overlap == AUTO
-        ]
+        studies = [study for study in active_studies(connection) if study.follows_slots]
         if not studies:
             return 0
         objectives = objectives_of_all(connection, [study.id for study in studies])

@@ -15,10 +15,11 @@ from app.domain.samples import Evaluation, Sample
 from app.domain.steps import Step
 from app.domain.studies import Objective as StudyObjective
 from app.optimizer.arrays import Floats
-from app.optimizer.problem import Objective, Problem
+from app.optimizer.problem import Constraint, Objective, Problem
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.space import encode
 from app.service.planning.forecasts import forecasts
+from app.service.planning.joined_samples import JoinedRun, joined_runs
 from app.service.planning.past import Failures, Past, Values
 from app.service.planning.user_units import (
     Declared,
@@ -39,8 +40,10 @@ def problem_of(
     spec: Specification, ratios: Sequence[float], cheap: Sequence[int] | None = None
 ) -> Problem:
     objectives = tuple(
-        Objective(o.name, o.direction, noise=_noise(o.noise)) for o in spec.objectives
+        Objective(o.name, o.direction, o.lower, o.upper, _noise(o.noise))
+        for o in spec.objectives
     )
+    constraints = tuple(Constraint(o.name, o.lower, o.upper) for o in spec.constraints)
     return Problem(
         optimizer_variables(spec.variables),
         objectives,
@@ -48,6 +51,7 @@ def problem_of(
         spec.cheap_threshold,
         fixed_cheap=None if cheap is None else tuple(cheap),
         requirements=optimizer_requirements(spec),
+        constraints=constraints,
     )
 
 
@@ -60,16 +64,30 @@ def _noise(declared: float) -> float | None:
 def read_past(
     connection: Connection, declared: Declared, problem: Problem, step: Step
 ) -> Past:
+    all_samples = samples_of(connection, step.study)
+    runs = joined_runs(connection, step.study, all_samples)
+    joined = {pair: run for pair, run in runs.items() if _was_proposed(run, step)}
+    known = {
+        sample.id: _as_it_was(sample, step)
+        for sample in all_samples
+        if _was_there(sample, step)
+    }
+    also_there = {sample for sample, _ in joined}
     samples = [
         _as_it_was(sample, step)
-        for sample in samples_of(connection, step.study)
-        if _was_there(sample, step)
+        for sample in all_samples
+        if sample.id in known or sample.id in also_there
     ]
     objectives = objectives_of(connection, step.study)
-    known = {sample.id: sample for sample in samples}
     proposed: dict[int, set[int]] = {objective.id: set() for objective in objectives}
     for sample, objective, number in wanted_outputs(connection, step.study):
-        if sample in known and not _is_of_later_promotion(known[sample], number):
+        if (sample, objective) in runs:
+            is_wanted = (sample, objective) in joined
+        else:
+            is_wanted = sample in known and not _is_of_later_promotion(
+                known[sample], number
+            )
+        if is_wanted:
             proposed[objective].add(sample)
     imported = {sample.id for sample in samples if sample.is_imported}
     X = to_numbers(declared, [sample.x for sample in samples])
@@ -87,6 +105,15 @@ def read_past(
         values=values,
         failures=failures,
         wanted=[proposed[objective.run] | imported for objective in objectives],
+        limits=problem.limits,
+        joined=[
+            {
+                sample: run
+                for (sample, id_), run in joined.items()
+                if id_ == objective.run
+            }
+            for objective in objectives
+        ],
     )
 
 
@@ -96,17 +123,21 @@ def _was_there(sample: Sample, step: Step) -> bool:
     """
     if sample.imported_seq is not None:
         return sample.imported_seq <= step.due_seq
-    is_earlier = sample.number < step.number
+    return _was_proposed(sample, step)
+
+
+def _was_proposed(proposal: Sample | JoinedRun, step: Step) -> bool:
+    is_earlier = proposal.number < step.number
     if step.kind is StepKind.INITIAL:
-        return sample.kind is StepKind.INITIAL and is_earlier
-    if sample.kind is StepKind.INITIAL:
+        return proposal.kind is StepKind.INITIAL and is_earlier
+    if proposal.kind is StepKind.INITIAL:
         return True
-    if sample.kind is StepKind.SEARCH:
+    if proposal.kind is StepKind.SEARCH:
         return step.kind is StepKind.CLOSING or (
             step.kind is StepKind.SEARCH and is_earlier
         )
     if step.kind is StepKind.STREAM:
-        return sample.objective == step.objective and is_earlier
+        return proposal.objective == step.objective and is_earlier
     return True
 
 
@@ -133,6 +164,7 @@ def _by_objective(
         -1.0 if objective.direction == "maximize" else 1.0
         for objective in problem.objectives
     ]
+    signs += [1.0] * len(problem.constraints)
     values: list[Values] = [{} for _ in objectives]
     failures: list[Failures] = [{} for _ in objectives]
     for evaluation in evaluations:
@@ -158,11 +190,11 @@ def search_snapshot(
         if other.number <= step.number
     ]
     due_seqs = {other.number: other.due_seq for other in steps}
-    models = _previous_models(steps, step) or [None] * problem.m
+    models = _previous_models(steps, step) or [None] * len(problem.outputs)
     complete = past.complete()
     # Steps that were due before there was overlap have recorded none.
     pending = step.inputs.get("pending", [])
-    positions = range(problem.m)
+    positions = range(len(problem.outputs))
     extras = [
         _extra(past, j, due_seqs) if j in problem.cheap else {} for j in positions
     ]
@@ -187,7 +219,7 @@ def search_snapshot(
             _frozen(past, j, due_seqs[1]) if j in problem.cheap else None
             for j in positions
         ),
-        taken=tuple(past.points(past.in_order(past.wanted[j])) for j in positions),
+        taken=tuple(past.points(past.in_order(j, past.wanted[j])) for j in positions),
         pending=tuple(past.points(past.unknown(j, pending)) for j in positions),
         running=past.partly_known(pending),
         pool=past.partly_known(past.pool()),
@@ -213,12 +245,9 @@ def _partial(past: Past, j: int, complete: set[int], *, is_cheap: bool) -> list[
     """Incomplete full samples with a value; for an expensive objective also samples of
     a stream that it once had.
     """
-    with_value = [
-        sample
-        for sample in past.samples
-        if sample.id in past.values[j] and sample.id not in complete
-    ]
-    return [sample.id for sample in with_value if sample.full or not is_cheap]
+    is_full = {sample.id: sample.full for sample in past.samples}
+    with_value = past.in_order(j, past.values[j].keys() - complete)
+    return [sample for sample in with_value if is_full[sample] or not is_cheap]
 
 
 def _extra(past: Past, j: int, due_seqs: dict[int, int]) -> dict[int, int]:
@@ -227,14 +256,16 @@ def _extra(past: Past, j: int, due_seqs: dict[int, int]) -> dict[int, int]:
     For a late value of a stream it is the step in which it came.
     """
     found = {}
-    for sample in past.samples:
-        if sample.full or sample.id not in past.values[j]:
+    for sample in past.in_order(j, past.values[j]):
+        row = past.samples[past.row[sample]]
+        if row.full:
             continue
-        seq = past.values[j][sample.id][1]
-        if sample.kind is StepKind.SEARCH:
-            found[sample.id] = sample.number
+        proposal = past.joined[j].get(sample, row)
+        seq = past.values[j][sample][1]
+        if proposal.search_number:
+            found[sample] = proposal.search_number
         elif seq > due_seqs[1]:
-            found[sample.id] = max(
+            found[sample] = max(
                 number for number, due_seq in due_seqs.items() if due_seq < seq
             )
     return found
@@ -244,7 +275,7 @@ def _frozen(past: Past, j: int, due_seq: int) -> Data:
     """The values of a cheap objective's stream, the design included, when search began."""
     values = past.values[j]
     known = {sample for sample, (_, seq) in values.items() if seq <= due_seq}
-    return past.data(j, past.in_order(known))
+    return past.data(j, past.in_order(j, known))
 
 
 def _theta(model: dict[str, Any] | None, name: str) -> Floats | None:

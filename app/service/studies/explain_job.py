@@ -75,7 +75,7 @@ def explain_job(database: Database, job_id: int) -> JobStory:
         job=job.id,
         study=study.name,
         sample=job.sample,
-        step=sample.step(study.spec.objective_names),
+        step=sample.step(study.spec.output_names),
         objective=facts.objective.name,
         also=[objectives[other].name for other in also],
         cheap_only=job.cheap_only,

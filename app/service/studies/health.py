@@ -18,7 +18,7 @@ from app.store.studies.steps import LONGEST_CLAIM_S, due_steps
 from app.store.work.workers import live_workers, running_jobs
 from counterpoise.wire.codes import Ending, HealthCode, StudyState
 from counterpoise.wire.text import format_span
-from counterpoise.wire.views import HealthItem, ObjectiveView
+from counterpoise.wire.views import HealthItem, OutputView
 from counterpoise.wire.work import matches
 
 LATE_PLAN_S = 30.0
@@ -29,7 +29,7 @@ def health(
     connection: Connection,
     study: Study,
     objectives: Sequence[Objective],
-    views: Sequence[ObjectiveView],
+    views: Sequence[OutputView],
     durations: Mapping[int, Sequence[float]],
 ) -> list[HealthItem]:
     """`durations`: of the last runs of each objective, by id."""
@@ -59,7 +59,7 @@ def health(
     return items
 
 
-def _study_items(study: Study, views: Sequence[ObjectiveView]) -> list[HealthItem]:
+def _study_items(study: Study, views: Sequence[OutputView]) -> list[HealthItem]:
     items = []
     if study.is_paused and not study.is_finished:
         detail = (
@@ -88,7 +88,7 @@ def _drained_items(study: Study, alive: Sequence[Worker]) -> list[HealthItem]:
 
 
 def _waiting(
-    study: Study, objectives: Sequence[Objective], views: Sequence[ObjectiveView]
+    study: Study, objectives: Sequence[Objective], views: Sequence[OutputView]
 ) -> list[Objective]:
     """Objectives with ready jobs and no leased one: a worker that holds a job of it can
     evaluate it.
@@ -105,7 +105,7 @@ def _waiting(
 def _missing_worker_items(
     study: Study,
     objective: Objective,
-    view: ObjectiveView,
+    view: OutputView,
     alive: Sequence[Worker],
     age_s: float,
 ) -> list[HealthItem]:
@@ -129,7 +129,7 @@ def _missing_worker_items(
 
 def _step_items(study: Study, step: Step, now: float) -> list[HealthItem]:
     items = []
-    name = step.name(study.spec.objective_names)
+    name = step.name(study.spec.output_names)
     title = f"step {step.kind} {step.number}"
     if step.fault:
         often = "once" if step.faults == 1 else f"{step.faults} times"
@@ -153,7 +153,7 @@ def _is_claimed(step: Step, now: float) -> bool:
     return until is not None and now <= until <= now + LONGEST_CLAIM_S
 
 
-def _failure_items(view: ObjectiveView) -> list[HealthItem]:
+def _failure_items(view: OutputView) -> list[HealthItem]:
     if not view.failed or view.same_run_as is not None:
         return []
     settled = view.failed + view.done

@@ -10,7 +10,7 @@ from app.domain.workers import RunningJob, Worker
 from app.service.planning.slots import slow_slots, slowest_runs
 from counterpoise.wire.codes import HealthCode, Phase
 from counterpoise.wire.text import format_span
-from counterpoise.wire.views import HealthItem, ObjectiveView
+from counterpoise.wire.views import HealthItem, OutputView
 
 MOST_RUNS = 5  # named one by one
 
@@ -47,7 +47,7 @@ def _hanging_run(run: RunningJob, took_s: float) -> HealthItem:
 def idle_slot_items(
     study: Study,
     objectives: Sequence[Objective],
-    views: Sequence[ObjectiveView],
+    views: Sequence[OutputView],
     alive: Sequence[Worker],
 ) -> list[HealthItem]:
     """Slow slots that idle because a step waits for the whole batch."""

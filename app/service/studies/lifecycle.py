@@ -54,7 +54,11 @@ from counterpoise.wire.codes import (
     StudyState,
 )
 from counterpoise.wire.problems import did_you_mean
-from counterpoise.wire.specification import AUTO, Specification
+from counterpoise.wire.specification import (
+    AUTO,
+    CONDITIONAL_STRATEGIES,
+    Specification,
+)
 
 
 def require_study(connection: Connection, name: str, *, lock: bool = False) -> Study:
@@ -72,14 +76,19 @@ def create(
 ) -> bool:
     """Store a new study; False if the same one exists already, which goes on as it is.
 
-    Raises SpecificationInvalid if its requirements leave nothing to search.
+    Raises SpecificationInvalid if its requirements leave nothing to search, or if its
+    strategy does not apply.
     """
+    # Imported here: a server starts faster without numerical libraries, and mostly
+    # needs none.
     if spec.requirements:
-        # Imported here: a server starts faster without numerical libraries, and mostly
-        # needs none.
         from app.service.planning.space_check import check_space
 
         check_space(spec)
+    if spec.strategy in CONDITIONAL_STRATEGIES:
+        from app.service.planning.strategy_check import check_strategy
+
+        check_strategy(spec)
     return database.write(_create, spec, lease_s, paused)
 
 
@@ -105,20 +114,20 @@ def _create(
 
 
 def _new_objectives(spec: Specification, default_lease_s: float) -> list[NewObjective]:
-    ratios = declared_ratios(spec) or [1.0] * len(spec.objectives)
+    ratios = declared_ratios(spec) or [1.0] * len(spec.outputs)
     leases = {
-        objective.name: objective.lease_s or spec.lease_s or default_lease_s
-        for objective in spec.objectives
+        output.name: output.lease_s or spec.lease_s or default_lease_s
+        for output in spec.outputs
     }
     found = []
-    for objective, ratio in zip(spec.objectives, ratios, strict=True):
-        lease_s = leases[objective.same_run_as or objective.name]
+    for output, ratio in zip(spec.outputs, ratios, strict=True):
+        lease_s = leases[output.same_run_as or output.name]
         found.append(
             NewObjective(
-                objective.name,
+                output.name,
                 lease_s,
-                None if objective.timeout_s == AUTO else objective.timeout_s,
-                objective.same_run_as,
+                None if output.timeout_s == AUTO else output.timeout_s,
+                output.same_run_as,
                 ratio,
             )
         )

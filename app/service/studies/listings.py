@@ -1,4 +1,4 @@
-"""Lists of what a study has, page by page, in the user's units; and the front."""
+"""Lists of what a study has, page by page, in the user's units."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,23 +9,19 @@ from app.domain.times import iso
 from app.errors import ObjectiveUnknown
 from app.service.studies.lifecycle import require_study
 from app.store.database import Connection, Database
-from app.store.studies.jobs import last_workers, page_of_jobs
+from app.store.studies.jobs import LastAttempt, last_attempts, page_of_jobs
 from app.store.studies.samples import evaluations_of, page_of_samples
 from app.store.studies.steps import steps_of
 from app.store.studies.studies import objectives_of
 from app.store.work.attempts import AttemptOfWorker, attempts_at
 from counterpoise.wire.codes import JobState
 from counterpoise.wire.problems import did_you_mean
-from counterpoise.wire.specification import Specification
 from counterpoise.wire.views import (
     AttemptView,
-    FrontItem,
     JobView,
     SampleView,
     StepView,
 )
-
-FRONT_PAGE = 10_000
 
 
 def list_samples(
@@ -35,11 +31,11 @@ def list_samples(
         study = require_study(connection, name)
         samples = page_of_samples(connection, study.id, after, limit, full)
         return [
-            (view.sample, view) for view in _sample_views(connection, study, samples)
+            (view.sample, view) for view in sample_views(connection, study, samples)
         ]
 
 
-def _sample_views(
+def sample_views(
     connection: Connection, study: Study, samples: Sequence[Sample]
 ) -> list[SampleView]:
     names = {
@@ -56,16 +52,18 @@ def _sample_views(
             failures[evaluation.sample].pop(objective, None)
         elif evaluation.failure is not None:
             failures[evaluation.sample][objective] = evaluation.failure
+    broken = {sample: study.spec.broken_limits(own) for sample, own in values.items()}
     return [
         SampleView(
             sample=sample.id,
-            step=sample.step(study.spec.objective_names),
+            step=sample.step(study.spec.output_names),
             full=sample.full,
             x=dict(zip(variables, sample.x, strict=True)),
             values=values[sample.id],
             failures=failures[sample.id],
             open=sample.open,
-            infeasible=sample.infeasible,
+            infeasible=sample.infeasible or bool(broken[sample.id]),
+            broken_limits=broken[sample.id],
             withdrawn=sample.is_withdrawn,
             promoted=sample.promoted_in,
             excluded=sample.excluded,
@@ -91,10 +89,12 @@ def list_jobs(
             )
         wanted = ids[objective] if objective is not None else None
         jobs = page_of_jobs(connection, study.id, after, limit, wanted, state)
-        workers = last_workers(connection, [job.id for job in jobs])
+        attempts = last_attempts(connection, [job.id for job in jobs])
         values = _values(connection, jobs)
     names = {id_: name for name, id_ in ids.items()}
-    return [(job.id, _job_view(job, names, values, workers)) for job in jobs]
+    return [
+        (job.id, _job_view(job, names, values, attempts.get(job.id))) for job in jobs
+    ]
 
 
 def _values(
@@ -112,7 +112,7 @@ def _job_view(
     job: Job,
     names: Mapping[int, str],
     values: Mapping[tuple[int, int], float],
-    workers: Mapping[int, str],
+    attempt: LastAttempt | None,
 ) -> JobView:
     return JobView(
         job=job.id,
@@ -122,9 +122,16 @@ def _job_view(
         value=values.get((job.sample, job.objective)),
         attempts=job.attempts,
         cheap_only=job.cheap_only,
-        worker=workers.get(job.id),
+        worker=attempt.worker if attempt else None,
         expires_at=iso(job.expires_at),
+        failure=attempt.failure if attempt else None,
+        message=_last_line(attempt.message) if attempt else None,
     )
+
+
+def _last_line(message: str | None) -> str | None:
+    lines = (message or "").strip().splitlines()
+    return lines[-1].strip() if lines else None
 
 
 def list_attempts(
@@ -178,7 +185,7 @@ def list_steps(
     with database.read() as connection:
         study = require_study(connection, name)
         steps = steps_of(connection, study.id, after=after, limit=limit)
-    names = study.spec.objective_names
+    names = study.spec.output_names
     views = []
     for step in steps:
         view = StepView(
@@ -196,51 +203,3 @@ def list_steps(
         )
         views.append((step.id, view))
     return views
-
-
-def front(database: Database, name: str) -> list[FrontItem]:
-    """The nondominated of all complete full samples."""
-    best: list[SampleView] = []
-    after = 0
-    with database.read() as connection:
-        study = require_study(connection, name)
-        while samples := page_of_samples(
-            connection, study.id, after, FRONT_PAGE, full=True
-        ):
-            best = _nondominated(
-                study.spec, best + _sample_views(connection, study, samples)
-            )
-            after = samples[-1].id
-    return [
-        FrontItem(sample=view.sample, step=view.step, x=view.x, values=view.values)
-        for view in best
-    ]
-
-
-def _nondominated(
-    spec: Specification, samples: Sequence[SampleView]
-) -> list[SampleView]:
-    complete = [
-        sample
-        for sample in samples
-        if len(sample.values) == len(spec.objectives) and not sample.excluded
-    ]
-    if not complete:
-        return []
-    # Imported here: a server starts faster without numerical libraries, and mostly
-    # needs none.
-    import moocore
-    import numpy as np
-
-    signs = [
-        -1.0 if objective.direction == "maximize" else 1.0
-        for objective in spec.objectives
-    ]
-    columns = []
-    for sign, name in zip(signs, spec.objective_names, strict=True):
-        columns.append(sign * np.array([sample.values[name] for sample in complete]))
-    F = np.column_stack(columns)  # (n, m)
-    is_best = moocore.is_nondominated(F, keep_weakly=True)
-    return [
-        sample for sample, is_kept in zip(complete, is_best, strict=True) if is_kept
-    ]

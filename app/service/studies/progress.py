@@ -8,6 +8,7 @@ from app.domain.planning.ratios import ENOUGH_DURATIONS, LAST_DURATIONS, ratio_s
 from app.domain.steps import Step
 from app.domain.studies import Objective, Study
 from app.domain.times import iso
+from app.service.studies.feasibility import feasibility_items, feasible_count
 from app.service.studies.health import health
 from app.service.studies.lifecycle import require_study
 from app.store.database import Database
@@ -15,7 +16,15 @@ from app.store.studies.samples import last_durations
 from app.store.studies.steps import last_recorded_steps
 from app.store.studies.studies import leased_counts, objectives_of, page_of_studies
 from counterpoise.wire.codes import StepKind
-from counterpoise.wire.views import Hypervolume, ObjectiveView, StudySummary, StudyView
+from counterpoise.wire.specification import Objective as SpecObjective
+from counterpoise.wire.views import (
+    ConstraintView,
+    Hypervolume,
+    ObjectiveView,
+    OutputView,
+    StudySummary,
+    StudyView,
+)
 
 
 def list_studies(
@@ -35,13 +44,16 @@ def study_view(database: Database, name: str) -> StudyView:
         durations = last_durations(connection, runs, LAST_DURATIONS)
         last_steps = last_recorded_steps(connection, study.id, 2)
         views = [
-            _objective_view(study, objective, leased, durations)
+            _output_view(study, objective, leased, durations)
             for objective in objectives
         ]
         items = health(connection, study, objectives, views, durations)
+        items += feasibility_items(study, last_steps)
     return StudyView(
         **_summary(study),
-        objectives=views,
+        objectives=[view for view in views if isinstance(view, ObjectiveView)],
+        constraints=[view for view in views if isinstance(view, ConstraintView)],
+        feasible=feasible_count(last_steps),
         ratio_source=ratio_source(study.spec, objectives, durations),
         overlap=study.overlap,
         slow_slots=study.slow_slots,
@@ -69,19 +81,20 @@ def _summary(study: Study) -> dict[str, Any]:
     }
 
 
-def _objective_view(
+def _output_view(
     study: Study,
     objective: Objective,
     leased: Mapping[int, int],
     durations: Mapping[int, Sequence[float]],
-) -> ObjectiveView:
-    spec = study.spec.objectives[objective.position]
+) -> ObjectiveView | ConstraintView:
+    spec = study.spec.outputs[objective.position]
     latest = durations[objective.run]
     held = leased.get(objective.run, 0)
-    return ObjectiveView(
+    shared = OutputView(
         name=objective.name,
-        direction=spec.direction,
         unit=spec.unit,
+        lower=spec.lower,
+        upper=spec.upper,
         same_run_as=spec.same_run_as,
         cheap=objective.is_cheap(study.spec.cheap_threshold),
         ratio=objective.ratio,
@@ -95,6 +108,10 @@ def _objective_view(
         failed=objective.failed,
         superseded=objective.superseded,
     )
+    if isinstance(spec, SpecObjective):
+        optimised = {"direction": spec.direction, "noise": spec.noise}
+        return ObjectiveView(**dict(shared), **optimised)
+    return ConstraintView(**dict(shared))
 
 
 def _quartiles(durations: Sequence[float]) -> tuple[float, float] | None:

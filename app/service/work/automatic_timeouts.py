@@ -39,7 +39,7 @@ def _limits(
     automatic = [
         objective
         for objective in objectives
-        if study.spec.objectives[objective.position].timeout_s == AUTO
+        if study.spec.outputs[objective.position].timeout_s == AUTO
     ]
     durations = last_durations(
         connection, [objective.id for objective in automatic], LAST_DURATIONS

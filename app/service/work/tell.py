@@ -14,6 +14,7 @@ from app.domain.studies import CoObjectives, Objective, Study, co_objectives_of
 from app.domain.work import job_rules
 from app.domain.work.changes import ChangeSet
 from app.domain.work.job_rules import Report
+from app.domain.work.sample_rules import limits_of_cheap_runs
 from app.fault_points import point
 from app.service.planning.schedule import is_step_waiting, schedule_due_steps
 from app.service.work.other_jobs import add_changes_of_other_jobs
@@ -106,13 +107,13 @@ def _tell_round(
     for study in locked.studies:
         own = by_study.get(study.id, {})
         objectives = locked.objectives[study.id]
+        tells = _StudyTells(study, objectives)
         jobs = [locked.jobs[item.lease][0] for item in own.values()]
-        told_jobs, ruled_out = _until_ruled_out(own.values(), jobs)
+        told_jobs, ruled_out = tells.until_ruled_out(own.values(), jobs)
         count, may_be_due = prefix_until_due(study, objectives, told_jobs, ruled_out)
         if may_be_due and is_step_waiting(connection, study):
             # None becomes due before it is executed, so nothing needs to be split.
             count, may_be_due = len(told_jobs), False
-        tells = _StudyTells(study, objectives)
         for index, item in list(own.items())[:count]:
             told[index] = tells.tell(item, *locked.jobs[item.lease])
         add_changes_of_other_jobs(connection, tells.changes, tells.co_objectives)
@@ -131,18 +132,6 @@ def _tell_round(
     if any(changes.makes_jobs_ready for _, changes, _ in parts):
         notify(connection)
     return told
-
-
-def _until_ruled_out(
-    items: Iterable[Tell], jobs: Sequence[Job]
-) -> tuple[Sequence[Job], set[int]]:
-    """The jobs up to the first that is reported as infeasible, and its sample: what
-    follows must see which jobs are withdrawn for it.
-    """
-    for count, (item, job) in enumerate(zip(items, jobs, strict=True), 1):
-        if item.failure is not None and item.failure.kind is FailureKind.INFEASIBLE:
-            return jobs[:count], {job.sample}
-    return jobs, set()
 
 
 def _first_tells(
@@ -177,6 +166,30 @@ class _StudyTells:
 
     def __post_init__(self) -> None:
         self.co_objectives = co_objectives_of(self.objectives)
+        self.changes.limited = limits_of_cheap_runs(self.study, self.objectives)
+
+    def until_ruled_out(
+        self, items: Iterable[Tell], jobs: Sequence[Job]
+    ) -> tuple[Sequence[Job], set[int]]:
+        """The jobs up to the first that rules out a sample with other open outputs, and
+        that sample: what follows must see which jobs are withdrawn for it.
+        """
+        for count, (item, job) in enumerate(zip(items, jobs, strict=True), 1):
+            outputs = 1 + len(self.co_objectives[job.objective])
+            if job.sample_open > outputs and self._rules_out(item, job):
+                return jobs[:count], {job.sample}
+        return jobs, set()
+
+    def _rules_out(self, item: Tell, job: Job) -> bool:
+        if item.failure is not None:
+            return item.failure.kind is FailureKind.INFEASIBLE
+        for output, limited in self.changes.limited.items():
+            told = item.value if output == job.objective else None
+            if output in self.co_objectives[job.objective]:
+                told = item.also.get(limited.name)
+            if told is not None and not limited.keeps_limits(told):
+                return True
+        return False
 
     def tell(self, item: Tell, job: Job, attempt: Attempt) -> Told:
         if attempt.outcome is not None and attempt.outcome.was_told:

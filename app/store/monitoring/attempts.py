@@ -23,6 +23,7 @@ _COLUMNS = (
     attempts.c.ended_at,
     attempts.c.outcome,
     attempts.c.failure,
+    attempts.c.duration_s,
 )
 
 
@@ -108,6 +109,48 @@ RUNNING_AT: Select[Any] = select(_before).where(
 )
 
 
+def latest_attempts(
+    connection: Connection, objectives: Sequence[int], most: int
+) -> list[SlotAttempt]:
+    """The last `most` attempts of each objective, in no particular order."""
+    found: list[SlotAttempt] = []
+    for objective in objectives:
+        rows = connection.execute(LATEST, {"objective": objective, "most": most})
+        found += [_slot_attempt(row) for row in rows]
+    return found
+
+
+LATEST: Select[Any] = (
+    select(*_COLUMNS)
+    .where(_is_of_objective)
+    .order_by(attempts.c.leased_at.desc(), attempts.c.id.desc())
+    .limit(bindparam("most"))
+)
+
+
+def start_of_latest(
+    connection: Connection, objectives: Sequence[int], end: float, most: int
+) -> float | None:
+    """When the first of the last `most` attempts that began before `end` began; None
+    if there are fewer. Reads at most `most` rows of each objective.
+    """
+    times: list[float] = []
+    for objective in objectives:
+        times += connection.execute(
+            BEGUN_BEFORE, {"objective": objective, "end": end, "most": most}
+        ).scalars()
+    times.sort(reverse=True)
+    return times[most - 1] if len(times) >= most else None
+
+
+BEGUN_BEFORE: Select[Any] = (
+    select(attempts.c.leased_at)
+    .where(_is_of_objective, attempts.c.leased_at < bindparam("end"))
+    .order_by(attempts.c.leased_at.desc())
+    .limit(bindparam("most"))
+)
+
+
 def attempts_by_id(
     connection: Connection, ids: Collection[int]
 ) -> dict[int, SlotAttempt]:
@@ -145,4 +188,5 @@ def _slot_attempt(row: Any) -> SlotAttempt:
         ended_at=row.ended_at,
         outcome=Outcome(row.outcome) if row.outcome is not None else None,
         failure=FailureKind(row.failure) if row.failure is not None else None,
+        duration_s=row.duration_s,
     )

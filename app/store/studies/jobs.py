@@ -1,8 +1,9 @@
 """Pages of jobs, and the heads of queues: a page costs the same, however far it is."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, literal, select, union_all
+from sqlalchemy import Connection, case, func, literal, select, union_all
 
 from app.domain.jobs import Job
 from app.store.records import job_from_row
@@ -10,7 +11,9 @@ from app.store.sql.clock import database_now
 from app.store.sql.in_array import in_array
 from app.store.tables import READY, attempts, jobs, objectives, samples, workers
 from app.store.work.row_locks import SELECT_JOBS
-from counterpoise.wire.codes import JobState
+from counterpoise.wire.codes import FailureKind, JobState
+
+MESSAGE_END = 400  # characters of a message in a list
 
 
 def page_of_jobs(
@@ -38,8 +41,15 @@ def find_job(connection: Connection, job: int) -> Job | None:
     return job_from_row(row) if row is not None else None
 
 
-def last_workers(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
-    """The name of the worker that had each of these jobs last."""
+@dataclass(frozen=True, slots=True)
+class LastAttempt:
+    worker: str
+    failure: FailureKind | None
+    message: str | None
+
+
+def last_attempts(connection: Connection, ids: Sequence[int]) -> dict[int, LastAttempt]:
+    """The last attempt of each of these jobs; of a message the end."""
     latest = (
         select(attempts.c.job_id, func.max(attempts.c.number).label("number"))
         .where(in_array(attempts.c.job_id, "ids", ids))
@@ -47,7 +57,12 @@ def last_workers(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
         .subquery()
     )
     query = (
-        select(attempts.c.job_id, workers.c.name)
+        select(
+            attempts.c.job_id,
+            workers.c.name,
+            attempts.c.failure,
+            _MESSAGE_END.label("message"),
+        )
         .join(
             latest,
             (latest.c.job_id == attempts.c.job_id)
@@ -55,7 +70,18 @@ def last_workers(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
         )
         .join(workers, workers.c.id == attempts.c.worker_id)
     )
-    return {row.job_id: row.name for row in connection.execute(query)}
+    found = {}
+    for row in connection.execute(query):
+        failure = None if row.failure is None else FailureKind(row.failure)
+        found[row.job_id] = LastAttempt(row.name, failure, row.message)
+    return found
+
+
+_length = func.length(attempts.c.message)
+_MESSAGE_END = func.substr(
+    attempts.c.message,
+    case((_length > MESSAGE_END, _length - (MESSAGE_END - 1)), else_=1),
+)
 
 
 def head_ages(connection: Connection, objectives_: Sequence[int]) -> dict[int, float]:

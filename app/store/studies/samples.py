@@ -163,14 +163,18 @@ def add_jobs(
     co_objectives: CoObjectives,
     *,
     number: int = 0,
+    cheap_only: bool = False,
+    ruled_out: Collection[int] = (),
 ) -> None:
-    """Ready jobs of existing full samples: sample -> objectives.
+    """Ready jobs of existing samples: sample -> objectives.
 
-    `number`: that of the search step that wants them.
+    `number`: that of the search step that wants them. `ruled_out`: samples whose jobs
+    are superseded from the beginning.
     """
     opened = [
         {"sample": sample, "opened": outputs_of(runs, co_objectives)}
         for sample, runs in sorted(wanted.items())
+        if sample not in ruled_out
     ]
     _OPEN_SAMPLE.execute(connection, opened)
     rows = []
@@ -178,9 +182,9 @@ def add_jobs(
         shared = {
             "study_id": study,
             "sample_id": sample,
-            "cheap_only": False,
+            "cheap_only": cheap_only,
             "step": number,
-            "state": JobState.READY,
+            "state": JobState.SUPERSEDED if sample in ruled_out else JobState.READY,
         }
         rows += [shared | {"objective_id": run} for run in runs]
     _add_jobs(connection, rows, co_objectives)
@@ -207,15 +211,20 @@ def _add_jobs(
     waiting = Counter(
         row["objective_id"] for row in rows if row["state"] is JobState.WAITING
     )
+    superseded = Counter(
+        row["objective_id"] for row in rows if row["state"] is JobState.SUPERSEDED
+    )
     for objective in list(created):
         for co_objective in co_objectives.get(objective, ()):
             created[co_objective] += created[objective]
+            superseded[co_objective] += superseded[objective]
     counts = [
         {
             "objective": objective,
             "more": created[objective],
             "more_full": created_full[objective],
             "more_waiting": waiting[objective],
+            "more_superseded": superseded[objective],
         }
         for objective in sorted(created)
     ]
@@ -231,6 +240,7 @@ _COUNT_JOBS = bulk_update(
         "more": Integer(),
         "more_full": Integer(),
         "more_waiting": Integer(),
+        "more_superseded": Integer(),
     },
     lambda given: (
         update(objectives)
@@ -239,6 +249,7 @@ _COUNT_JOBS = bulk_update(
             created=objectives.c.created + given["more"],
             open_full=objectives.c.open_full + given["more_full"],
             waiting=objectives.c.waiting + given["more_waiting"],
+            superseded=objectives.c.superseded + given["more_superseded"],
         )
     ),
 )
@@ -300,8 +311,20 @@ def find_sample(connection: Connection, sample: int) -> Sample:
 _proposed_in = case((steps.c.kind == StepKind.SEARCH, steps.c.number), else_=0)
 
 
-def samples_proposed_by(connection: Connection, step: int) -> list[NewSample]:
-    """What a step proposed, in its order, as it was before any promotion."""
+def points_of(
+    connection: Connection, ids: Collection[int]
+) -> dict[int, list[Coordinate]]:
+    query = select(samples.c.id, samples.c.x).where(in_array(samples.c.id, "ids", ids))
+    return {row.id: row.x for row in connection.execute(query)}
+
+
+def samples_proposed_by(
+    connection: Connection, step: int, of_others: Collection[tuple[int, int]]
+) -> list[NewSample]:
+    """The new samples of a step, in its order, as they were before any promotion.
+
+    `of_others`: (sample, objective) of jobs that other steps have added.
+    """
     was_full = samples.c.full & samples.c.promoted_by.is_(None)
     # A promotion adds jobs with a number of its own.
     is_of_proposal = samples.c.promoted_by.is_(None) | (jobs.c.step == _proposed_in)
@@ -315,8 +338,9 @@ def samples_proposed_by(connection: Connection, step: int) -> list[NewSample]:
     objectives_of: dict[int, list[int]] = {}
     points: dict[int, tuple[list[float], bool]] = {}
     for row in connection.execute(query):
-        objectives_of.setdefault(row.id, []).append(row.objective_id)
-        points[row.id] = (row.x, row.full)
+        if (row.id, row.objective_id) not in of_others:
+            objectives_of.setdefault(row.id, []).append(row.objective_id)
+            points[row.id] = (row.x, row.full)
     return [
         NewSample(x, tuple(objectives_of[sample]), full)
         for sample, (x, full) in points.items()

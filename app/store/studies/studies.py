@@ -66,7 +66,7 @@ def read_definitions(
         for objective in objectives_by_study[row.id]:
             if objective.has_jobs:
                 also = list(spec.also(objective.name))
-                declared = spec.objectives[objective.position].timeout_s
+                declared = spec.outputs[objective.position].timeout_s
                 # An automatic limit changes; its worker learns of it by a heartbeat.
                 timeout_s = None if declared == AUTO else objective.timeout_s
                 runs[objective.id] = Run(

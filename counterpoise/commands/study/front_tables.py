@@ -10,7 +10,7 @@ from rich.text import Text
 
 from counterpoise.commands.study.study_tables import plain_table
 from counterpoise.front_marks import marks, sorted_front
-from counterpoise.wire.views import FrontItem, StudyView
+from counterpoise.wire.views import FrontItem, NearlyFeasible, StudyView
 
 GAP = 2
 
@@ -32,8 +32,26 @@ def front_tables(items: Sequence[FrontItem], study: StudyView, width: int) -> Gr
     """
     front = sorted_front(items, study.objectives)
     marked = marks(front, study.objectives)
+    remarks = [", ".join(marked.get(item.sample, ())) for item in front]
+    return _tables(front, remarks, study, width)
+
+
+def least_violating_tables(
+    items: Sequence[NearlyFeasible], study: StudyView, width: int
+) -> Group:
+    """Samples that break limits, the nearest to a feasible one first."""
+    remarks = [
+        f"breaks {', '.join(item.broken_limits)} by {item.violation:.3g} of the range"
+        for item in items
+    ]
+    return _tables(items, remarks, study, width)
+
+
+def _tables(
+    front: Sequence[FrontItem], texts: list[str], study: StudyView, width: int
+) -> Group:
     samples = Column("sample\n", [str(item.sample) for item in front])
-    remarks = Column("", [", ".join(marked.get(item.sample, ())) for item in front])
+    remarks = Column("", texts)
     outputs = [
         Column(title, [_number(item.values.get(name)) for item in front])
         for name, title in output_titles(study, front).items()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from counterpoise.wire.text import format_span
-from counterpoise.wire.views import ObjectiveView, StudyView
+from counterpoise.wire.views import OutputView, StudyView
 
 FACTOR = 3.0  # between declared and measured times
 
@@ -14,8 +14,9 @@ def remarks(study: StudyView) -> list[str]:
 
 def _declared_times(study: StudyView) -> Iterator[str]:
     declared = {
-        objective["name"]: objective.get("evaluation_time_s")
-        for objective in study.spec.get("objectives", [])
+        output["name"]: output.get("evaluation_time_s")
+        for kind in ("objectives", "constraints")
+        for output in study.spec.get(kind, [])
     }
     for view in _measured(study):
         expected, measured = declared.get(view.name), view.median_duration_s or 0.0
@@ -39,6 +40,6 @@ def _cut_ratios(study: StudyView) -> Iterator[str]:
             )
 
 
-def _measured(study: StudyView) -> list[ObjectiveView]:
+def _measured(study: StudyView) -> list[OutputView]:
     """Runs of which enough were measured for quartiles."""
-    return [view for view in study.objectives if view.duration_quartiles_s is not None]
+    return [view for view in study.outputs if view.duration_quartiles_s is not None]

@@ -14,7 +14,10 @@ from counterpoise.commands.output import (
     print_json,
     terminal,
 )
-from counterpoise.commands.study.front_tables import front_tables
+from counterpoise.commands.study.front_tables import (
+    front_tables,
+    least_violating_tables,
+)
 from counterpoise.commands.study.specification_file import read_specification
 from counterpoise.commands.study.study_tables import (
     state_text,
@@ -229,22 +232,24 @@ def front(
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the front: the nondominated samples.
+    """Print the front: the nondominated samples that keep all limits.
 
     Example: [bold]counterpoise study front wing --json[/bold]
     """
     with connected(url, token) as client:
-        items = client.front(name)
-        shown = client.study(name) if items and not as_json else None
-    if as_json:
-        print_items(items)
-    elif shown is None:
-        terminal().print(
-            f"study {name} has no front yet: no sample is evaluated on every objective"
-        )
-    else:
-        console = terminal()
-        console.print(front_tables(items, shown, console.width))
+        found = client.front_view(name)
+        shown = None if as_json else client.study(name)
+    if shown is None:
+        print_items(found.items)
+        return
+    console = terminal()
+    if found.items:
+        console.print(front_tables(found.items, shown, console.width))
+        return
+    console.print(f"study {name} has no front yet: {found.detail}")
+    if found.least_violating:
+        nearest = found.least_violating
+        console.print(least_violating_tables(nearest, shown, console.width))
 
 
 @study.command()

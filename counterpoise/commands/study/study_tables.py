@@ -12,6 +12,7 @@ from counterpoise.wire.codes import JobState, Phase, StudyState
 from counterpoise.wire.views import (
     HealthItem,
     ObjectiveView,
+    OutputView,
     StudySummary,
     StudyView,
 )
@@ -69,7 +70,7 @@ def study_panel(study: StudyView) -> Panel:
         progress,
         Text(times, style="dim"),
         "",
-        _objectives_table(study.objectives),
+        _outputs_table(study.outputs),
         "",
         _hypervolume_line(study),
         *(Text(remark, style="dim") for remark in remarks(study)),
@@ -91,42 +92,45 @@ def _colour(study: StudyView) -> str:
     return "green" if study.phase == Phase.FINISHED else "cyan"
 
 
-def _objectives_table(objectives: list[ObjectiveView]) -> Table:
+def _outputs_table(outputs: list[OutputView]) -> Table:
     states = [
         state
         for state in JobState
-        if state not in RARE_STATES or any(getattr(o, state) for o in objectives)
+        if state not in RARE_STATES or any(getattr(o, state) for o in outputs)
     ]
-    table = plain_table(
-        "objective", "goal", numbers=("ratio", "median s", *states), gap=1
-    )
-    for objective in objectives:
-        name = (
-            f"{objective.name} [{objective.unit}]" if objective.unit else objective.name
-        )
-        goal = objective.direction[:3]
-        if objective.same_run_as is not None:
-            table.add_row(Text(f"{name} (run of {objective.same_run_as})"), goal)
+    table = plain_table("output", "goal", numbers=("ratio", "median s", *states), gap=1)
+    for output in outputs:
+        name = f"{output.name} [{output.unit}]" if output.unit else output.name
+        goal = goal_text(output)
+        if output.same_run_as is not None:
+            table.add_row(Text(f"{name} (run of {output.same_run_as})"), goal)
             continue
-        ratio = (
-            f"cheap {objective.ratio:.3g}"
-            if objective.cheap
-            else f"{objective.ratio:.3g}"
-        )
+        ratio = f"cheap {output.ratio:.3g}" if output.cheap else f"{output.ratio:.3g}"
         median = (
             ""
-            if objective.median_duration_s is None
-            else f"{objective.median_duration_s:.3g}"
+            if output.median_duration_s is None
+            else f"{output.median_duration_s:.3g}"
         )
-        counts = [str(getattr(objective, state)) for state in states]
+        counts = [str(getattr(output, state)) for state in states]
         table.add_row(Text(name), goal, ratio, median, *counts)
     return table
+
+
+def goal_text(output: OutputView) -> str:
+    """Direction and limits."""
+    parts = [output.direction[:3]] if isinstance(output, ObjectiveView) else []
+    if output.lower is not None:
+        parts.append(f"≥ {output.lower:g}")
+    if output.upper is not None:
+        parts.append(f"≤ {output.upper:g}")
+    return " ".join(parts)
 
 
 def _hypervolume_line(study: StudyView) -> Text:
     volume = study.hypervolume
     if volume is None:
-        return Text("hypervolume: none yet")
+        why = "no feasible sample yet" if study.feasible == 0 else "none yet"
+        return Text(f"hypervolume: {why}")
     point = ", ".join(
         f"{name} {value:.6g}" for name, value in volume.reference_point.items()
     )

@@ -15,7 +15,7 @@ from counterpoise.commands.study.study_tables import (
 from counterpoise.eta import Eta
 from counterpoise.wire.codes import JobState, Phase, StudyState
 from counterpoise.wire.text import format_span
-from counterpoise.wire.views import ObjectiveView, StudyView, WorkerView
+from counterpoise.wire.views import OutputView, StudyView, WorkerView
 from counterpoise.wire.work import matches
 
 BAR_WIDTH = 20
@@ -65,7 +65,7 @@ def _colour(snapshot: Snapshot) -> str:
 
 def _progress(snapshot: Snapshot) -> Table:
     study = snapshot.study
-    has_infeasible = any(objective.infeasible for objective in study.objectives)
+    has_infeasible = any(output.infeasible for output in study.outputs)
     infeasible = ("infeasible",) if has_infeasible else ()
     numbers = ("done", "running", "waiting", *infeasible, "failed", "workers")
     table = plain_table("", "", numbers=numbers, gap=1)
@@ -79,32 +79,32 @@ def _progress(snapshot: Snapshot) -> Table:
         str(study.evaluated_full),
         f"of {study.budget}",
     )
-    for objective in study.objectives:
-        if objective.same_run_as is not None:
-            run = Text(f"with {objective.same_run_as}", style="dim")
-            table.add_row(Text(objective.name), run, str(objective.done))
+    for output in study.outputs:
+        if output.same_run_as is not None:
+            run = Text(f"with {output.same_run_as}", style="dim")
+            table.add_row(Text(output.name), run, str(output.done))
         else:
             workers = [worker for worker in snapshot.own_workers if not worker.drained]
-            row = _objective_row(objective, workers, has_infeasible=has_infeasible)
+            row = _run_row(output, workers, has_infeasible=has_infeasible)
             table.add_row(*row)
     return table
 
 
-def _objective_row(
-    objective: ObjectiveView, workers: list[WorkerView], *, has_infeasible: bool
+def _run_row(
+    run: OutputView, workers: list[WorkerView], *, has_infeasible: bool
 ) -> list[RenderableType]:
-    counts = {state: int(getattr(objective, state)) for state in CELLS}
-    able = sum(1 for worker in workers if matches(worker.objectives, objective.name))
+    counts = {state: int(getattr(run, state)) for state in CELLS}
+    able = sum(1 for worker in workers if matches(worker.objectives, run.name))
     numbers = (
-        objective.done,
-        objective.leased,
-        objective.ready + objective.waiting,
-        *([objective.infeasible] if has_infeasible else []),
-        objective.failed,
+        run.done,
+        run.leased,
+        run.ready + run.waiting,
+        *([run.infeasible] if has_infeasible else []),
+        run.failed,
         able,
     )
     return [
-        Text(objective.name),
+        Text(run.name),
         bar(counts, sum(counts.values())),
         *(str(number) for number in numbers),
     ]
@@ -130,7 +130,7 @@ def bar(counts: dict[JobState, int], total: int, width: int = BAR_WIDTH) -> Text
 def _front(study: StudyView) -> str:
     volume = study.hypervolume
     if volume is None:
-        return "none yet"
+        return "no feasible sample yet" if study.feasible == 0 else "none yet"
     size = "" if volume.front is None else f"{count(volume.front, 'sample')}, "
     about = "" if volume.exact else "about "
     trend = ""

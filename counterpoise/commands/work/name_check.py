@@ -37,18 +37,18 @@ def check_names(
 
 
 def _check_objectives(views: Sequence[StudyView], objectives: Sequence[str]) -> None:
-    known = [objective for view in views for objective in view.objectives]
-    runs = {objective.name: objective.same_run_as for objective in known}
+    known = [output for view in views for output in view.outputs]
+    runs = {output.name: output.same_run_as for output in known}
     studies = ", ".join(view.name for view in views)
     for name in objectives:
         if name not in runs:
             fail(
-                f"there is no objective {name!r} in {studies}{did_you_mean(name, runs)}",
+                f"there is no objective or constraint {name!r} in {studies}{did_you_mean(name, runs)}",
                 WRONG_USAGE,
             )
         if all(o.same_run_as is not None for o in known if o.name == name):
             fail(
-                f"objective {name!r} has no jobs of its own; its value comes with {runs[name]!r}",
+                f"{name!r} has no jobs of its own; its value comes with {runs[name]!r}",
                 WRONG_USAGE,
             )
 

@@ -51,7 +51,7 @@ class Forecast(BaseModel):
 class OutputModel(BaseModel):
     objective: str
     unit: str | None
-    direction: str
+    direction: str | None = Field(description="null for a constraint")
     assessment: ModelAssessment
     detail: str = Field(description="the assessment as a sentence")
     steps: list[ModelAtStep]

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from app.store.database import Database
 from tests.api.wing import SPEC, Wing, check_problem
 
-PAGES = ("timeline", "convergence", "models", "balance")
+PAGES = ("timeline", "speeds", "convergence", "models", "balance")
 
 
 @pytest.fixture
@@ -62,6 +62,35 @@ def test_timeline_shows_attempts_in_their_slots(wing: Wing) -> None:
         {"worker": "node7", "slot": 1},
         {"worker": "node8", "slot": 0},
     ]
+
+
+def test_the_latest_attempts_are_the_end_of_the_timeline(finished: Wing) -> None:
+    whole = finished.get("/timeline", resolution_s=0)["items"]
+    last = finished.get("/timeline", resolution_s=0, latest=5)
+    begun = [item["job"] for item in last["items"] if item["start"] >= last["start"]]
+    assert begun[-5:] == [item["job"] for item in whole[-5:]]
+    before = finished.get("/timeline", resolution_s=0, latest=5, to=last["start"])
+    assert before["start"] < last["start"]
+    assert all(item["start"] < last["start"] for item in before["items"])
+    assert (
+        finished.get("/timeline", latest=20_000)["start"]
+        == finished.get("/timeline")["start"]
+    )
+
+
+def test_speeds_and_jobs_name_the_worker_and_why_it_failed(wing: Wing) -> None:
+    first, second = wing.ask("drag", max_jobs=2, worker="node7")["jobs"]
+    wing.tell(first, value=1.0, also={"lift": 2.0})
+    message = "Traceback\n  solver.py\nno licence\n"
+    wing.tell(second, failure={"kind": "error", "message": message})
+    (speed,) = wing.get("/speeds")["items"]
+    assert (speed["worker"], speed["objective"]) == ("node7", "drag")
+    assert (speed["done"], speed["failed"]) == (1, 1)
+    assert (speed["pace"], speed["slow"]) == (None, False)
+    jobs = {job["job"]: job for job in wing.get("/jobs", objective="drag")["items"]}
+    failed = jobs[second["job"]]
+    assert (failed["failure"], failed["message"]) == ("error", "no licence")
+    assert jobs[first["job"]]["message"] is None
 
 
 def test_bursts_become_one_counted_item(finished: Wing) -> None:

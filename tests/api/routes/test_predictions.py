@@ -53,6 +53,7 @@ def test_predictions_are_those_of_the_step(searched: Wing) -> None:
         )
 
 
+@pytest.mark.slow_on("sqlite")
 def test_the_predicted_front_is_nondominated(searched: Wing) -> None:
     view = searched.get("/predictions")
     assert view["items"]
@@ -70,6 +71,7 @@ def dominates(left: tuple[float, ...], right: tuple[float, ...]) -> bool:
     return left != right and all(a <= b for a, b in zip(left, right, strict=True))
 
 
+@pytest.mark.slow_on("sqlite")
 def test_a_later_step_replaces_the_models(searched: Wing) -> None:
     point = {"span": 1.5, "ribs": 7}
     before = predict(searched, point)

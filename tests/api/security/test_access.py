@@ -78,6 +78,7 @@ TABLE: dict[RouteKey, Access] = {
     ("GET", "/studies/{name}/front"): Access(READERS, None, 200),
     ("GET", "/studies/{name}/choices"): Access(READERS, None, 200),
     ("GET", "/studies/{name}/timeline"): Access(READERS, None, 200),
+    ("GET", "/studies/{name}/speeds"): Access(READERS, None, 200),
     ("GET", "/studies/{name}/convergence"): Access(READERS, None, 200),
     ("GET", "/studies/{name}/models"): Access(READERS, None, 200),
     ("GET", "/studies/{name}/balance"): Access(READERS, None, 200),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
-  count, duration, durationRange, number, percent, plural, relative, withLocalTimes,
+  count, duration, durationRange, listed, number, percent, plural, relative, stepText, withLocalTimes,
 } from "../../../app/dashboard/static/js/pure/format.js";
 
 test("numbers have four significant digits and keep their integers", () => {
@@ -52,4 +52,15 @@ test("times are relative to now", () => {
 test("times inside a sentence become local ones", () => {
   const text = withLocalTimes("told at 2026-11-17T22:00:00.123Z, late");
   assert.match(text, /^told at \d+ Nov(?: \d+)?, \d\d:\d\d, late$/);
+});
+
+test("lists are cut where they are long", () => {
+  assert.equal(listed(["a", "b", "c"], 2), "a, b, c");
+  assert.equal(listed(["a", "b", "c", "d"], 2), "a, b and 2 more");
+});
+
+test("steps in words, and choices as they are", () => {
+  assert.deepEqual(["initial", "search:4", "stream:mass:2"].map(stepText), ["the initial design", "search step 4", "stream mass 2"]);
+  assert.equal(number("steel"), "steel");
+  assert.equal(number(true), "true");
 });

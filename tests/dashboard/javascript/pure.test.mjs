@@ -4,6 +4,7 @@ import test from "node:test";
 import { axisTitle, shorten, shortNames } from "../../../app/dashboard/static/js/pure/axis.js";
 import { idleGaps } from "../../../app/dashboard/static/js/pure/breaks.js";
 import { toCsv } from "../../../app/dashboard/static/js/pure/csv.js";
+import { designsOf, labelsOf } from "../../../app/dashboard/static/js/pure/designs.js";
 import { pathOf } from "../../../app/dashboard/static/js/pure/faults.js";
 import { brokenLimits, kindOf } from "../../../app/dashboard/static/js/pure/marks.js";
 import { href, parseRoute, studyHref } from "../../../app/dashboard/static/js/pure/route.js";
@@ -32,6 +33,23 @@ test("idle time up to now is a gap too", () => {
   assert.deepEqual(idleGaps([{ start: 0, end: 10 }], { until: 100, margin: 0 }), [[10, 100]]);
 });
 
+test("a margin of the busy time stays beside a gap", () => {
+  const bars = [{ start: 0, end: 50 }, { start: 950, end: 1000 }];
+  assert.deepEqual(idleGaps(bars, { margin: 0.02 }), [[52, 948]]);
+});
+
+test("a design that is the best in several ways is one row", () => {
+  const items = [
+    { code: "best", objective: "mass", sample: 3 },
+    { code: "best", objective: "drag", sample: 5 },
+    { code: "knee", objective: null, sample: 3 },
+  ];
+  const designs = designsOf(items);
+  assert.deepEqual(designs.map(({ titles }) => titles), [["Best mass", "Balanced (knee)"], ["Best drag"]]);
+  assert.equal(labelsOf(designs).get(3), "best mass, knee");
+  assert.equal(labelsOf(Array.from({ length: 9 }, (_, sample) => ({ sample, labels: [] }))).size, 0);
+});
+
 test("a CSV quotes what it must and holds no formulas", () => {
   assert.equal(toCsv(["a", "b"], [[1.5, 'say "x", y'], [-2, "=cmd()"], [null, undefined]]), "a,b\r\n1.5,\"say \"\"x\"\", y\"\r\n-2,'=cmd()\r\n,\r\n");
 });
@@ -49,7 +67,10 @@ test("the kind of a sample", () => {
   assert.equal(kindOf({ ...sample, excluded: true }, new Set([1])), "excluded");
   assert.equal(kindOf(sample, new Set(), limits), "infeasible");
   assert.equal(kindOf(sample, new Set()), "dominated");
-  assert.equal(kindOf({ ...sample, open: 1 }, new Set()), "partial");
+  assert.equal(kindOf({ ...sample, open: 1 }, new Set()), "open");
+  assert.equal(kindOf({ ...sample, full: false }, new Set()), "partial");
+  assert.equal(kindOf({ ...sample, failures: { mass: "error" } }, new Set()), "failed");
+  assert.equal(kindOf({ ...sample, infeasible: true }, new Set()), "infeasible");
   assert.equal(kindOf({ ...sample, failures: { mass: "infeasible" } }, new Set()), "infeasible");
   assert.deepEqual(brokenLimits(sample, limits), ["stress"]);
 });
@@ -63,5 +84,8 @@ test("short names keep what tells them apart", () => {
   const names = shortNames(["cluster-node-001.rack.example", "cluster-node-002.rack.example"], 16);
   assert.notEqual(names.get("cluster-node-001.rack.example"), names.get("cluster-node-002.rack.example"));
   assert.equal(shortNames(["mass", "drag"], 16).get("mass"), "mass");
+  const mixed = shortNames(["node1", "cluster-node-001.example", "cluster-node-002.example"], 14);
+  assert.equal(mixed.get("node1"), "node1");
+  assert.equal(mixed.get("cluster-node-001.example"), "…ter-node-001…");
   assert.ok(shorten("a".repeat(50), 20).length <= 20);
 });

@@ -53,3 +53,8 @@ test("keep, exclude and restore", () => {
   assert.deepEqual(shown(restore(without)), [1, 2, 3, 4]);
   assert.equal(isNarrowed(restore(without)), false);
 });
+
+test("the same ranges make the same address, whichever was set last", () => {
+  const both = setRange(setRange(EMPTY, "mass", [1, 2]), "drag", [3, 4]);
+  assert.equal(toQuery(setRange(both, "mass", [1, 2])).r, toQuery(both).r);
+});

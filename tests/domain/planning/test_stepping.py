@@ -180,8 +180,18 @@ def test_a_study_driven_by_the_rule_spends_exactly_its_budget(
     assert len(set(seen)) == len(seen)  # nothing happens twice
 
 
-def search(unsettled: int, overlap: int, batch: int | None = 3) -> Decision:
-    return due(replace(SEARCH, unsettled_full=unsettled, overlap=overlap, batch=batch))
+def search(
+    unsettled: int, overlap: int, batch: int | None = 3, slots: int = 0
+) -> Decision:
+    return due(
+        replace(
+            SEARCH,
+            unsettled_full=unsettled,
+            overlap=overlap,
+            batch=batch,
+            slots=slots,
+        )
+    )
 
 
 def test_a_step_is_due_while_at_most_overlap_samples_run() -> None:
@@ -192,11 +202,13 @@ def test_a_step_is_due_while_at_most_overlap_samples_run() -> None:
 
 
 def test_an_automatic_batch_fills_the_free_slots() -> None:
-    """Overlap 7 means 8 slots."""
-    assert search(unsettled=0, overlap=7, batch=None) == Step(2, 8)
-    assert search(unsettled=5, overlap=7, batch=None) == Step(2, 3)
-    assert search(unsettled=7, overlap=7, batch=None) == Step(2, 1)
-    assert search(unsettled=0, overlap=0, batch=None) == Step(2, 1)
+    assert search(unsettled=0, overlap=7, batch=None, slots=8) == Step(2, 8)
+    assert search(unsettled=5, overlap=7, batch=None, slots=8) == Step(2, 3)
+    assert search(unsettled=7, overlap=7, batch=None, slots=8) == Step(2, 1)
+    # Whatever the declared overlap
+    assert search(unsettled=0, overlap=0, batch=None, slots=8) == Step(2, 8)
+    assert search(unsettled=9, overlap=12, batch=None, slots=8) == Step(2, 1)
+    assert search(unsettled=0, overlap=0, batch=None, slots=0) == Step(2, 1)
 
 
 def test_search_begins_when_the_whole_design_is_settled_whatever_the_overlap() -> None:
@@ -215,16 +227,12 @@ def test_a_study_ends_when_its_last_samples_are_settled() -> None:
     ("slots", "planning_s", "duration_s", "expected"),
     [
         (8, 0.3, 3600.0, 0),  # negligible
-        (
-            8,
-            0.3,
-            1.0,
-            3,
-        ),  # 8 runs end every second, 2.4 of them while a step is planned
+        # 8 runs end every second, 2.4 of them while a step is planned: 4.8 in two
+        (8, 0.3, 1.0, 5),
         (1, 0.3, 1.0, 1),
-        (8, 100.0, 1.0, 8),  # never more than the slots
+        (8, 100.0, 1.0, 16),  # never more than twice the slots
         (0, 0.3, 1.0, 0),
-        (8, 0.3, 0.0, 8),
+        (8, 0.3, 0.0, 16),
         (4, 0.02, 1.0, 0),  # exactly a fiftieth
     ],
 )
@@ -245,7 +253,13 @@ def test_no_slot_is_free_while_the_budget_lasts(
 ) -> None:
     """Runs end in any order; every decision is applied at once."""
     progress = replace(
-        SEARCH, planned=0, budget=budget, batch=batch, overlap=slots - 1, step=0
+        SEARCH,
+        planned=0,
+        budget=budget,
+        batch=batch,
+        overlap=slots - 1,
+        slots=slots,
+        step=0,
     )
     while progress.planned < budget or progress.unsettled_full:
         while isinstance(decision := due(progress), Step):

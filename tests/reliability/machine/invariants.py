@@ -21,8 +21,12 @@ def check_invariants(tables: StudyTables) -> None:
 
 
 def check_points_are_new(tables: StudyTables) -> None:
-    """No point is proposed twice for an objective, or after its value was imported."""
+    """No point is proposed twice, or after its value was imported."""
     samples = {row.id: row for row in tables.samples}
+    proposed_points = [
+        tuple(row.x) for row in tables.samples if row.step_id is not None
+    ]
+    assert len(set(proposed_points)) == len(proposed_points), "two samples at one point"
     imported_by: dict[Any, int] = {}
     for value in tables.values:
         sample = samples[value.sample_id]

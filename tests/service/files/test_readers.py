@@ -77,7 +77,7 @@ def write_csv(
     writer.writerow(["sample", "step", *columns.headings])
     for number, item in enumerate(items):
         cells = [item["x"][name] for name in columns.variables]
-        cells += [item["values"].get(name, "") for name in columns.objectives]
+        cells += [item["values"].get(name, "") for name in columns.outputs]
         if layout.spaced:
             cells = [f" {cell}" for cell in cells]
         writer.writerow([number, "search:1", *cells])

@@ -16,7 +16,7 @@ from app.service.planning import compute_step as planning
 from app.service.planning.commit_step import commit_step
 from app.service.planning.compute_step import compute_step
 from app.service.planning.schedule import current_ratios
-from app.service.studies.listings import front
+from app.service.studies.front import front
 from app.service.work.tell import tell
 from app.store.database import Database
 from app.store.studies.steps import claim_step

@@ -9,6 +9,7 @@ from app.errors import (
     StudyExists,
     StudyUnknown,
 )
+from app.service.studies.front import front
 from app.service.studies.lifecycle import (
     create,
     delete,
@@ -18,7 +19,6 @@ from app.service.studies.lifecycle import (
     retry,
     stop,
 )
-from app.service.studies.listings import front
 from app.service.work.heartbeat import heartbeat
 from app.service.work.release import release
 from app.store.database import Database

@@ -16,7 +16,7 @@ SMALL: dict[str, Any] = {"budget": 8, "batch_size": 2, "generations": 3}
 
 
 def job_of(lab: Lab, sample: int, objective: str) -> dict[str, Any]:
-    names = [view.name for view in lab.view().objectives]
+    names = [view.name for view in lab.view().outputs]
     (found,) = [
         row
         for row in lab.rows(jobs)

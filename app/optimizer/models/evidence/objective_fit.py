@@ -32,7 +32,8 @@ from app.optimizer.snapshot import Data, WarmStart
 @dataclass(frozen=True, slots=True, eq=False)
 class EvidenceTask:
     told: Told
-    awaited: Floats  # (k, d): believed at their posterior means
+    awaited: Floats  # (k, d): points whose values are still to come
+    deviations: float  # by which a value believed there is above its mean
     warm_start: WarmStart | None
     turn: int  # see `choose_model`
     seed: int
@@ -55,7 +56,7 @@ def fit_objective(task: EvidenceTask) -> FittedObjective:
     chosen, choice = choose_model(task.told, before, task.turn, rng, options)
     posterior = chosen.posterior
     return FittedObjective(
-        model=posterior.believe(task.awaited),
+        model=posterior.believe(task.awaited, task.deviations),
         fitted=posterior,
         full=chosen.full,
         report=_report(chosen, choice.as_json()),

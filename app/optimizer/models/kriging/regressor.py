@@ -149,24 +149,32 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         std = np.sqrt(self.sigma2_ / Q)  # (n,)
         return mean[self.rows_], std[self.rows_]
 
-    def believe(self, X: npt.ArrayLike) -> Self:
-        """The model as it will be if the values at X turn out as predicted: the same
-        means, less variance.
+    def believe(self, X: npt.ArrayLike, deviations: float = 0.0) -> Self:
+        """The model as it will be if the values at X turn out to be their means plus so
+        many standard deviations.
+
+        theta and sigma2 stay. Believed means change no prediction of the mean, only
+        variances.
         """
         if np.shape(X)[0] == 0:
             return self
         rows = self._check(X)  # (q, d)
-        y = self.mean(rows)  # (q,)
+        mean, std = self.mean_and_std(rows)  # (q,), (q,)
+        y = mean + deviations * std  # (q,)
         numbers = len(self.y_) + np.arange(len(y))  # (q,)
         scaled = np.vstack([self.S_, self._scale(rows)])  # (n + q, d)
         model = copy.copy(self)
         model.S_ = np.asfortranarray(scaled)
         model.y_ = np.concatenate([self.y_, y])
         model.rows_ = np.concatenate([self.rows_, numbers])
-        # Believed values do not change the mean
-        model.a_ = np.concatenate([self.a_, np.zeros(len(y))])
         unscaled = np.ones(self.n_features_in_)
-        factors = Likelihood(model.S_, model.y_, self.eta_).factorise(unscaled)
+        centred = model.y_ - self.beta_  # (n + q,)
+        factors = Likelihood(model.S_, centred, self.eta_).factorise(unscaled)
+        if deviations == 0.0:
+            model.a_ = np.concatenate([self.a_, np.zeros(len(y))])
+        else:
+            model.a_ = factors.a
+            model.beta_ = self.beta_ + factors.beta
         model.eps_ = factors.eps
         model.w_ = factors.w
         model.L_inverse_ = invert_lower(factors.L)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.optimizer.arrays import Floats, Ints
+from app.optimizer.models.belief import DEVIATIONS
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.selection import known_points
 from app.optimizer.search.design import latin
@@ -90,7 +91,9 @@ def gather(
     rng: np.random.Generator,
 ) -> Archive:
     """With fewer than two complete samples, predictions give the scale."""
-    believed, _ = complete_samples(models, snapshot.running)
+    mean, deviation = complete_samples(models, snapshot.running)
+    # Models of x alone believe the running samples already; co-models do not.
+    believed = mean + DEVIATIONS[settings.belief] * deviation
     F = np.vstack([snapshot.F, believed])
     reference = snapshot.F
     if len(reference) < 2:

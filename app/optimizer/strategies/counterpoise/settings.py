@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from app.optimizer.models.belief import Belief
 from app.optimizer.search.reference_vectors import Lattice
 
 
@@ -65,6 +66,7 @@ class CounterpoiseSettings:
     record: int = 15
     least_record: int = 6  # fewer do not decide: the plain model is used
     co_model: Literal["record", "never"] = "record"
+    belief: Belief = "mean"  # at points whose values are still to come
 
 
 DEFAULTS = CounterpoiseSettings()

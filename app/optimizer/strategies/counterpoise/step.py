@@ -112,10 +112,9 @@ class PromotionStep:
         rng: np.random.Generator,
         resources: Resources,
     ) -> Proposal:
+        settings = replace(self.settings, belief=strategy.belief)
         family = FAMILIES[strategy.models]
-        return propose_by_promotion(
-            problem, snapshot, self.settings, rng, family, resources
-        )
+        return propose_by_promotion(problem, snapshot, settings, rng, family, resources)
 
 
 FAMILIES: dict[ModelFamily, Family] = {"paper": KRIGING, "evidence": EVIDENCE}

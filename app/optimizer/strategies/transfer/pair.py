@@ -10,6 +10,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 from numpy.random import Generator
 
 from app.optimizer.arrays import Floats
@@ -24,7 +25,7 @@ from app.optimizer.proposal.batch import Candidates, take_common
 from app.optimizer.proposal.proposal import Proposal, Timings
 from app.optimizer.proposal.selection import select
 from app.optimizer.search.design import filling, latin
-from app.optimizer.snapshot import Snapshot
+from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.space import snap
 from app.optimizer.strategies.fit_search_select import search
 from app.optimizer.strategies.strategy import Resources, Strategy
@@ -45,7 +46,7 @@ def needs_a_pair(problem: Problem) -> str | None:
     return (
         "this strategy transfers from one cheap to one expensive objective; the problem"
         f" has {problem.m} objectives, {len(problem.cheap)} of them cheap;"
-        " choose sbp-bo or hk-rvea"
+        " declare evaluation times that differ, or choose sbp-bo or hk-rvea"
     )
 
 
@@ -106,3 +107,11 @@ def with_model(models: Models, i: int, model: Kriging) -> Models:
 def is_transfer_step(step: int, ratio: float) -> bool:
     """Not at the first step, nor when the step's number is a multiple of r."""
     return step > 1 and step % int(ratio) != 0
+
+
+def newest_extras(snapshot: Snapshot, j: int) -> Data:
+    """Cheap-only values of objective j that the step before asked for, sorted."""
+    data, steps = snapshot.extra[j], snapshot.extra_steps[j]
+    rows = np.flatnonzero(steps == snapshot.step - 1)
+    rows = rows[np.lexsort(data.X[rows].T)]
+    return Data(data.X[rows], data.y[rows])

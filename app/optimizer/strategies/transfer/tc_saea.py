@@ -11,11 +11,12 @@ from app.optimizer.models.step_models import Models
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.acquisition import no_penalty
 from app.optimizer.proposal.proposal import Proposal
-from app.optimizer.snapshot import Data, Snapshot
+from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.strategy import Resources, Strategy
 from app.optimizer.strategies.transfer.pair import (
     is_transfer_step,
     needs_a_pair,
+    newest_extras,
     one_member,
     pair_of,
     transfer_step,
@@ -55,13 +56,6 @@ def label_extras(
     model = Kriging(theta0=plain.theta_, optimize=False)
     model.fit(np.vstack([X, extras.X[kept]]), np.append(y, labels[kept]))
     return with_model(models, expensive, model)
-
-
-def newest_extras(snapshot: Snapshot, j: int) -> Data:
-    data, steps = snapshot.extra[j], snapshot.extra_steps[j]
-    rows = np.flatnonzero(steps == snapshot.step - 1)
-    rows = rows[np.lexsort(data.X[rows].T)]
-    return Data(data.X[rows], data.y[rows])
 
 
 def is_plausible(labels: Floats, mean: Floats, std: Floats) -> Bools:

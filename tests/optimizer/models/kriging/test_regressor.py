@@ -156,6 +156,25 @@ def test_believed_points_leave_means_and_take_variance() -> None:
     )
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_pessimistic_beliefs_are_conditioned_on(offset: float) -> None:
+    """A deviation above the mean: the same as data with these values would give."""
+    X, y = sample(30, 2)
+    model = Kriging().fit(X, y + offset)
+    pending, new = sample(4, 2, seed=2)[0], sample(20, 2, seed=3)[0]
+    mean, std = model.predict(pending, return_std=True)
+    believed = model.believe(pending, deviations=1.0)
+    expected = dense(
+        model, np.vstack([X, pending]), np.append(y + offset, mean + std), new
+    )
+    new_mean, new_std = believed.predict(new, return_std=True)
+    tolerance = 1e-5 * y.std()
+    assert_allclose(new_mean, expected[0], rtol=0.0, atol=tolerance)
+    assert_allclose(new_std, expected[1], rtol=1e-3, atol=tolerance)
+    assert_allclose(believed.predict(pending), mean + std, rtol=1e-3)
+    assert believed.sigma2_ == model.sigma2_
+
+
 def test_nothing_pending_changes_nothing() -> None:
     X, y = sample(10, 2)
     model = Kriging().fit(X, y)

@@ -33,7 +33,7 @@ HEADER = "a,b,mass,crash\n"
         ("", [("line 1", "the file is empty; its first line names the columns")]),
         ("a;b;mass\n0,5;1;2\n", [("line 1", "the columns are separated by a semicolon; separate them by commas")]),
         ("a\tb\n", [("line 1", "the columns are separated by a tab")]),
-        ("a,b,mas\n", [("line 1, mas", "the study has no variable or objective 'mas'; did you mean 'mass'?")]),
+        ("a,b,mas\n", [("line 1, mas", "no variable, objective or constraint 'mas'; did you mean 'mass'?")]),
         ("a,b,colour\n", [("line 1, colour", "'colour'; leave this column out")]),
         ("a,mass,mass\n", [("line 1, mass", "there are two such columns"), ("line 1", "there is no column 'b'")]),
         (HEADER + "0.1,0.2,1\n", [("line 2", "the row has 3 cells and the header 4")]),

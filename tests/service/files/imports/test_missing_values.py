@@ -1,7 +1,7 @@
 """Jobs for the values that imported samples lack."""
 
+from app.service.studies.front import front
 from app.service.studies.lifecycle import extend, resume, retry, stop
-from app.service.studies.listings import front
 from app.service.work.heartbeat import heartbeat
 from app.store.database import Database
 from tests.service.files.imports.import_rows import (

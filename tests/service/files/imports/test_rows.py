@@ -1,6 +1,7 @@
 """Rows become samples and values: all rows of a request or none, and only once."""
 
-from app.service.studies.listings import front, list_samples
+from app.service.studies.front import front
+from app.service.studies.listings import list_samples
 from app.store.database import Database
 from app.store.tables import events, samples
 from tests.service.files.imports.import_rows import (

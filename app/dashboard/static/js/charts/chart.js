@@ -28,8 +28,8 @@ async function fetchCharts(attempt = 0) {
  */
 export function Chart({ option, label, height = 320, minWidth = 0, on = {}, ready }) {
   const element = useRef(null);
-  const current = useRef({ chart: null, on: {} });
-  current.current.on = on;
+  const current = useRef({ chart: null });
+  Object.assign(current.current, { on, option, ready }); // the latest, for what happens later
   const currentTheme = theme.value;
 
   useEffect(() => {
@@ -55,10 +55,10 @@ export function Chart({ option, label, height = 320, minWidth = 0, on = {}, read
   useEffect(draw, [option, currentTheme]);
 
   function draw() {
-    const { chart } = current.current;
+    const { chart, option: latest, ready: whenDrawn } = current.current;
     if (!chart) return;
-    chart.setOption(option(), { notMerge: true });
-    ready?.(chart);
+    chart.setOption(latest(), { notMerge: true });
+    whenDrawn?.(chart);
     element.current.dataset.drawn = "true";
   }
 

@@ -6,8 +6,8 @@ import { Table } from "../components/table.js";
 import { toCsv } from "../pure/csv.js";
 import { Chart } from "./chart.js";
 
-/** `table` is {columns, rows, rowKey, name}: the same data as the chart. */
-export function ChartPanel({ title, note, controls, legend, table, children, ...chart }) {
+/** `table` is {columns, rows, rowKey, name}: the same data as the chart; `empty` replaces a chart of nothing. */
+export function ChartPanel({ title, note, controls, legend, table, empty, children, ...chart }) {
   const [isTable, setIsTable] = useState(false);
   const buttons = html`
     ${controls}
@@ -19,8 +19,8 @@ export function ChartPanel({ title, note, controls, legend, table, children, ...
   return html`
     <${Panel} title=${title} note=${note} controls=${buttons}>
       ${isTable && table
-        ? html`<${Table} caption=${title} ...${table} />`
-        : html`<${Chart} ...${chart} />${legend}`}
+        ? html`<${Table} caption=${title} isScrolled=${true} ...${table} />`
+        : empty || html`<${Chart} ...${chart} />${legend}`}
       ${children}
     <//>
   `;

@@ -22,7 +22,7 @@ export function barsOf(timeline, slots) {
   }));
 }
 
-export function ganttOption({ timeline, slots, objectives, isFinished, withBreaks, graphic }) {
+export function ganttOption({ timeline, slots, workers, objectives, isFinished, withBreaks, graphic }) {
   const bars = barsOf(timeline, slots);
   const indexOf = new Map(objectives.map(({ name }, index) => [name, index]));
   const expected = timeline.items.map(({ expected_end: end }) => (end ? Date.parse(end) : -Infinity));
@@ -45,7 +45,7 @@ export function ganttOption({ timeline, slots, objectives, isFinished, withBreak
       splitLine: { show: true, lineStyle: { color: color("--line") } },
     }),
     yAxis: {
-      type: "category", inverse: true, data: slotLabels(slots),
+      type: "category", inverse: true, data: slotLabels(slots, workers),
       axisLine: { show: false }, axisTick: { show: false },
       axisLabel: { color: color("--text"), fontSize: 11, width: labelWidth(), overflow: "truncate", interval: 0 },
       splitLine: { show: true, lineStyle: { color: color("--line") } },
@@ -71,8 +71,9 @@ function labelWidth() {
   return innerWidth < 640 ? 84 : 176;
 }
 
-function slotLabels(slots) {
-  const names = shortNames([...new Set(slots.map(({ worker }) => worker))], Math.floor(labelWidth() / 6.4) - 4);
+/** Short names that are the same on all pages of slots. */
+function slotLabels(slots, workers) {
+  const names = shortNames(workers, Math.floor(labelWidth() / 6.4) - 4);
   return slots.map(({ worker, slot }) => (slot === 0 ? names.get(worker) : `${names.get(worker)} · ${slot + 1}`));
 }
 

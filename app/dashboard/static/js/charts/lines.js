@@ -3,14 +3,21 @@ import { color } from "../data/theme.js";
 import { number } from "../pure/format.js";
 import { axis, base, fade } from "./look.js";
 
-const SYMBOLS = ["circle", "rect", "triangle", "diamond"];
+const SYMBOLS = ["circle", "square", "triangle", "diamond"];
 const DASHES = ["solid", [6, 3], [2, 2]];
+const COLORS = 8;
+
+/** Another shape for lines that share a colour. */
+export function lineSymbol(index) {
+  return SYMBOLS[(index + Math.floor(index / COLORS)) % SYMBOLS.length];
+}
+
 
 /** series: [{name, color, points: [[x, y], …], isStep}]; `x` and `y` are {title, format}. */
 export function linesOption({ series, x, y, band, yRange = {} }) {
   return {
     ...base(),
-    grid: { left: 70, right: 22, top: 20, bottom: 52 },
+    grid: { left: 70, right: 22, top: 16, bottom: 44 },
     tooltip: { ...base().tooltip, trigger: "axis", formatter: (items) => describe(items, x, y) },
     xAxis: { type: "value", ...axis(x.title, { axisLabel: labels(x), splitLine: { show: false }, minInterval: x.isWhole ? 1 : undefined }) },
     yAxis: { type: "value", ...axis(y.title, { axisLabel: labels(y), nameGap: 52, ...yRange }) },
@@ -18,10 +25,10 @@ export function linesOption({ series, x, y, band, yRange = {} }) {
       type: "line",
       name: line.name,
       step: line.isStep ? "end" : false,
-      symbol: SYMBOLS[index % SYMBOLS.length],
+      symbol: lineSymbol(index).replace("square", "rect"),
       symbolSize: line.points.length > 60 ? 0 : 7,
       showSymbol: line.points.length <= 60,
-      lineStyle: { width: 2, color: color(line.color), type: DASHES[Math.floor(index / 8) % DASHES.length] },
+      lineStyle: { width: 2, color: color(line.color), type: DASHES[Math.floor(index / COLORS) % DASHES.length] },
       itemStyle: { color: color(line.color) },
       areaStyle: series.length === 1 && !band ? { color: fade(line.color, 0.09), origin: "start" } : undefined,
       markArea: index === 0 && band ? bandArea(band) : undefined,

@@ -1,6 +1,9 @@
 // The looks that all charts share.
 import { color } from "../data/theme.js";
-import { number } from "../pure/format.js";
+import { clock, dateTime, number } from "../pure/format.js";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 const FONT = getComputedStyle(document.documentElement).getPropertyValue("--font");
 
@@ -36,10 +39,15 @@ export function axis(name, extra = {}) {
   };
 }
 
+/** Clock times; with the day where the span is longer than one. */
 export function timeAxis(extra = {}) {
   const { axisLabel, ...rest } = axis("", extra);
-  const { formatter: _, ...label } = axisLabel;
-  return { type: "time", ...rest, axisLabel: { ...label, hideOverlap: true, ...extra.axisLabel } };
+  const span = extra.max - extra.min;
+  const formatter = (value) => {
+    if (span > 3 * DAY_MS) return dateTime(value).split(",")[0];
+    return span > DAY_MS ? dateTime(value) : clock(value, span < 2 * HOUR_MS);
+  };
+  return { type: "time", ...rest, axisLabel: { ...axisLabel, formatter } };
 }
 
 /** A line at a limit, with its value. */
@@ -72,4 +80,5 @@ export function fade(name, alpha) {
   return `rgba(${red}, ${green}, ${blue}, ${alpha})`;
 }
 
+export const PLUS = "path://M-0.25,-1L0.25,-1L0.25,-0.25L1,-0.25L1,0.25L0.25,0.25L0.25,1L-0.25,1L-0.25,0.25L-1,0.25L-1,-0.25L-0.25,-0.25Z";
 export const CROSS = "path://M-1,-0.7L-0.7,-1L0,-0.3L0.7,-1L1,-0.7L0.3,0L1,0.7L0.7,1L0,0.3L-0.7,1L-1,0.7L-0.3,0Z";

@@ -8,7 +8,9 @@ import { base, fade } from "./look.js";
 import { describe } from "./scatter.js";
 
 const WIDTHS = { front: 2, predicted: 1.4 };
-const DASHES = { partial: [2, 3], excluded: [1, 4], predicted: [6, 4], infeasible: [5, 3] };
+const DASHES = { partial: [2, 3], open: [2, 3], excluded: [1, 4], predicted: [6, 4], infeasible: [5, 3], failed: [5, 3] };
+const OPACITY = { front: 0.85, partial: 0.6, open: 0.6, infeasible: 0.6, failed: 0.7 };
+const FAINT = 0.4;
 const NAME_LENGTH = 15;
 const ARROWS = { minimize: " ↓", maximize: " ↑" };
 
@@ -23,7 +25,7 @@ export function parallelOption({ samples, axes, isShown, focus }) {
   const focused = { ...lines(chosen, "front", axes), z: 30, silent: true, lineStyle: { color: color("--chosen"), width: 3.5, opacity: 1 } };
   return {
     ...base(),
-    parallel: { left: 54, right: 70, top: 40, bottom: 20, parallelAxisDefault: axisLook() },
+    parallel: { left: 48, right: 62, top: 42, bottom: 16, parallelAxisDefault: axisLook() },
     parallelAxis: axes.map((output, dim) => axisOf(output, dim, names)),
     tooltip: { ...base().tooltip, formatter: ({ data }) => describe(data.mark, axes.slice(0, 14)) },
     series: [dimmed, ...shown, focused].filter(({ data }) => data.length),
@@ -32,7 +34,7 @@ export function parallelOption({ samples, axes, isShown, focus }) {
 
 function axisLook() {
   return {
-    nameTextStyle: { color: color("--text"), fontSize: 11.5, fontWeight: 560 },
+    nameTextStyle: { color: color("--text"), fontSize: 11, fontWeight: 560 },
     nameGap: 14,
     axisLine: { lineStyle: { color: color("--line-strong") } },
     axisTick: { show: false },
@@ -57,14 +59,10 @@ function axisNames(axes) {
 
 function axisOf(output, dim, names) {
   const isLog = output.scale === "log";
-  return {
-    dim,
-    id: axisId(output.name),
-    name: names[dim],
-    type: isLog ? "log" : "value",
-    ...(output.isVariable ? { min: output.low, max: output.high } : {}),
-    splitNumber: 4,
-  };
+  const common = { dim, id: axisId(output.name), name: names[dim] };
+  if (output.choices) return { ...common, type: "category", data: output.choices.map(String), axisLabel: { formatter: (value) => value } };
+  const bounds = output.isVariable ? { min: output.low ?? undefined, max: output.high ?? undefined } : {};
+  return { ...common, type: isLog ? "log" : "value", ...bounds, splitNumber: 4 };
 }
 
 export const axisId = (name) => `axis:${name}`;
@@ -75,21 +73,29 @@ function lines(samples, kind, axes) {
     type: "parallel",
     name: KINDS[kind].word,
     z: 2 + ORDER.indexOf(kind),
-    progressive: 500,
+    progressive: 0, // a part that is drawn after the chart is gone would fail
     inactiveOpacity: 0.05,
-    activeOpacity: kind === "front" ? 0.85 : 0.4,
-    lineStyle: { color: color(KINDS[kind].color), width: WIDTHS[kind] ?? 1, type: DASHES[kind] ?? "solid", opacity: kind === "front" ? 0.85 : 0.4 },
+    activeOpacity: OPACITY[kind] ?? FAINT,
+    lineStyle: { color: color(KINDS[kind].color), width: WIDTHS[kind] ?? 1, type: DASHES[kind] ?? "solid", opacity: OPACITY[kind] ?? FAINT },
     emphasis: { lineStyle: { width: 3, opacity: 1 } },
-    data: samples.map((mark) => ({ value: axes.map(({ name }) => valueOn(mark, name) ?? "-"), mark })),
+    data: samples.map((mark) => ({ value: axes.map((axis) => placeOn(mark, axis)), mark })),
   };
 }
 
-/** Show ranges as brushes. The action is not documented by ECharts: it is used here only. */
+function placeOn(mark, { name, choices }) {
+  const value = valueOn(mark, name);
+  return value === undefined || value === null ? "-" : choices ? String(value) : value;
+}
+
+/**
+ * Show ranges as brushes, silently: only a reader's own brush is an event. The action is not
+ * documented by ECharts: it is used here only.
+ */
 export function showRanges(chart, axes, ranges) {
-  for (const { name } of axes) {
-    if (!ranges[name]) continue;
+  for (const { name, choices } of axes) {
+    if (!ranges[name] || choices) continue;
     const [low, high] = ranges[name];
     const [least, most] = chart.getModel().getComponent("parallelAxis", axes.findIndex((axis) => axis.name === name)).axis.scale.getExtent();
-    chart.dispatchAction({ type: "axisAreaSelect", parallelAxisId: axisId(name), intervals: [[low ?? least, high ?? most]] });
+    chart.dispatchAction({ type: "axisAreaSelect", parallelAxisId: axisId(name), intervals: [[low ?? least, high ?? most]] }, { silent: true });
   }
 }

@@ -4,30 +4,42 @@ import { valueOn } from "../data/samples.js";
 import { axisTitle } from "../pure/axis.js";
 import { number } from "../pure/format.js";
 import { HOLLOW, KINDS, ORDER, originOf } from "../pure/marks.js";
-import { axis, base, CROSS, fade, limitLines, markLine } from "./look.js";
+import { axis, base, CROSS, fade, limitLines, markLine, PLUS } from "./look.js";
 
+const SYMBOLS = { cross: CROSS, plus: PLUS, square: "rect" };
 
-const SYMBOLS = { cross: CROSS, square: "rect" };
-
-/** ECharts options; `isShown(sample)` dims the others, `focus` is a sample number. */
-export function scatterOption({ samples, x, y, isShown, focus }) {
+/**
+ * ECharts options; `isShown(sample)` dims the others, `focus` is a sample number, `names` has the
+ * names of designs by sample.
+ */
+export function scatterOption({ samples, x, y, isShown, focus, names = new Map() }) {
   const series = ORDER.flatMap((kind) => [
     marks(samples.filter((sample) => sample.kind === kind && !isShown(sample)), kind, x, y, true),
     marks(samples.filter((sample) => sample.kind === kind && isShown(sample)), kind, x, y, false),
   ]).filter(({ data }) => data.length);
   const chosen = samples.filter((sample) => sample.sample === focus && focus !== null);
   if (chosen.length) series.push(ring(chosen, x, y));
+  const named = samples.filter(({ sample }) => names.has(sample));
+  if (named.length) series.push(nameLabels(named, names, x, y));
   const lines = [...limitLines(x, "xAxis"), ...limitLines(y, "yAxis")];
   if (series.length) series[0].markLine = markLine(lines);
   return {
     ...base(),
-    grid: { left: 70, right: 22, top: 20, bottom: 52 },
+    grid: { left: 70, right: 26, top: 22, bottom: 46 },
     tooltip: { ...base().tooltip, formatter: ({ data }) => describe(data.mark, [x, y]) },
-    xAxis: axis(axisTitle(x), { type: x.scale === "log" ? "log" : "value" }),
-    yAxis: axis(axisTitle(y), { type: y.scale === "log" ? "log" : "value", nameGap: 50 }),
+    xAxis: sideOf(x),
+    yAxis: sideOf(y, { nameGap: 50 }),
     brush: { xAxisIndex: 0, yAxisIndex: 0, brushStyle: brushStyle(), outOfBrush: {}, throttleType: "debounce", throttleDelay: 80 },
     series,
   };
+}
+
+/** Choices without an order are categories. */
+function sideOf(output, extra = {}) {
+  const title = axisTitle(output);
+  if (!output.choices) return axis(title, { type: output.scale === "log" ? "log" : "value", ...extra });
+  const labels = { color: color("--muted"), fontSize: 11 };
+  return { ...axis(title, extra), type: "category", data: output.choices.map(String), axisLabel: labels };
 }
 
 function brushStyle() {
@@ -38,9 +50,9 @@ function marks(samples, kind, x, y, isDim) {
   const { symbol, color: name, size } = KINDS[kind];
   const isHollow = HOLLOW.has(kind);
   const data = samples
-    .filter((sample) => isKnown(valueOn(sample, x.name)) && isKnown(valueOn(sample, y.name)))
+    .filter((sample) => isPlaced(sample, x, y))
     .map((mark) => ({
-      value: [valueOn(mark, x.name), valueOn(mark, y.name)],
+      value: placeOf(mark, x, y),
       symbol: mark.sample !== null && originOf(mark) === "initial" && symbol === "circle" ? "rect" : undefined,
       mark,
     }));
@@ -69,12 +81,39 @@ function ring(samples, x, y) {
     silent: true,
     z: 40,
     itemStyle: { color: "transparent", borderColor: color("--chosen"), borderWidth: 2.6 },
-    data: samples.map((sample) => ({ value: [valueOn(sample, x.name), valueOn(sample, y.name)] })),
+    data: samples.filter((sample) => isPlaced(sample, x, y)).map((sample) => ({ value: placeOf(sample, x, y) })),
   };
 }
 
-function isKnown(value) {
-  return typeof value === "number";
+/** The names of designs beside their marks. */
+function nameLabels(samples, names, x, y) {
+  return {
+    type: "scatter",
+    symbol: "circle",
+    symbolSize: 17,
+    silent: true,
+    z: 41,
+    itemStyle: { color: "transparent", borderColor: color("--text"), borderWidth: 1.3 },
+    label: {
+      show: true, position: "top", distance: 4, fontSize: 11, fontWeight: 600, color: color("--text"),
+      textBorderColor: color("--panel"), textBorderWidth: 2.5, formatter: ({ data }) => data.title,
+    },
+    labelLayout: { moveOverlap: "shiftY" },
+    data: samples.filter((sample) => isPlaced(sample, x, y)).map((sample) => ({ value: placeOf(sample, x, y), title: names.get(sample.sample) })),
+  };
+}
+
+function placeOf(sample, x, y) {
+  return [x, y].map(({ name, choices }) => (choices ? String(valueOn(sample, name)) : valueOn(sample, name)));
+}
+
+/** Whether a sample has a value on both axes. */
+export function isPlaced(sample, x, y) {
+  return [x, y].every(({ name }) => !isMissing(valueOn(sample, name)));
+}
+
+function isMissing(value) {
+  return value === undefined || value === null;
 }
 
 /** The text of a mark's tooltip. */
@@ -91,13 +130,13 @@ function valueLine(mark, { name, unit }) {
   return `${name}: ${number(valueOn(mark, name))}${spread}${unit ? ` ${unit}` : ""}`;
 }
 
-/** Draw the ranges of both axes as a brush, and let the reader draw another. */
+/** Draw the ranges of both axes as a brush, silently, and let the reader draw another. */
 export function showBrush(chart, x, y, ranges) {
   chart.dispatchAction({ type: "takeGlobalCursor", key: "brush", brushOption: { brushType: "rect", brushMode: "single" } });
   const [rangeX, rangeY] = [ranges[x.name], ranges[y.name]];
   if (!rangeX && !rangeY) return;
   const coordRange = [closed(chart, 0, rangeX), closed(chart, 1, rangeY)];
-  chart.dispatchAction({ type: "brush", areas: [{ brushType: "rect", coordRange, xAxisIndex: 0, yAxisIndex: 0 }] });
+  chart.dispatchAction({ type: "brush", areas: [{ brushType: "rect", coordRange, xAxisIndex: 0, yAxisIndex: 0 }] }, { silent: true });
 }
 
 function closed(chart, dimension, range) {

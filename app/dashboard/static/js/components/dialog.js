@@ -59,7 +59,11 @@ function Dialog({ title, text, fields = [], verb, isDangerous = false, action, d
   `;
 }
 
-function Field({ label, type = "text", name, value, hint, ...rest }) {
+function Field({ label, type = "text", name, value, hint, choices, ...rest }) {
+  if (choices) {
+    return html`<label class="field">${label}<select name=${name}>
+      ${choices.map((choice, index) => html`<option value=${index} selected=${choice === value}>${String(choice)}</option>`)}</select></label>`;
+  }
   if (type === "checkbox") {
     return html`<label class="check"><input type="checkbox" name=${name} defaultChecked=${value} />${label}</label>`;
   }
@@ -73,9 +77,9 @@ function Field({ label, type = "text", name, value, hint, ...rest }) {
 
 function readFields(form, fields) {
   const values = {};
-  for (const { name, type } of fields) {
+  for (const { name, type, choices } of fields) {
     const input = form.elements[name];
-    values[name] = type === "checkbox" ? input.checked : type === "number" ? numberOf(input.value) : input.value;
+    values[name] = choices ? choices[Number(input.value)] : type === "checkbox" ? input.checked : type === "number" ? numberOf(input.value) : input.value;
   }
   return values;
 }

@@ -8,17 +8,16 @@ export function EvaluatePoint({ study, from }) {
   return html`<button onClick=${() => ask(study, from)}>${text}</button>`;
 }
 
+function fieldOf(variable, value) {
+  const { name, low, high } = variable;
+  const choices = variable.values ?? variable.choices;
+  if (choices) return { name, label: name, choices, value: value ?? choices[0] };
+  const step = variable.type === "int" ? 1 : "any";
+  return { name, label: `${name}, from ${low} to ${high}`, type: "number", step, min: low, max: high, required: true, value };
+}
+
 function ask(study, from) {
-  const fields = study.spec.variables.map((variable) => ({
-    name: variable.name,
-    label: `${variable.name}, from ${variable.low} to ${variable.high}`,
-    type: "number",
-    step: variable.type === "int" ? 1 : "any",
-    min: variable.low,
-    max: variable.high,
-    required: true,
-    value: from?.[variable.name],
-  }));
+  const fields = study.spec.variables.map((variable) => fieldOf(variable, from?.[variable.name]));
   const runs = study.objectives.filter(({ same_run_as: other }) => !other).map(({ name }) => name);
   confirm({
     title: "Evaluate a point",

@@ -1,7 +1,9 @@
-// What needs attention, as cards; nothing when all is well.
+// What needs attention, as cards: cause, consequence and next step; nothing when all is well.
 import { html } from "../../vendor/ui.js";
+import { listed } from "../pure/format.js";
 import { studyHref } from "../pure/route.js";
 import { Command } from "./command.js";
+import { Icon } from "./icons.js";
 
 const TITLES = {
   paused: "The study is paused",
@@ -10,9 +12,15 @@ const TITLES = {
   step_failed: "A step cannot be planned",
   planner_missing: "No planner is running",
   jobs_failed: "Jobs have failed",
+  run_hangs: "A run takes far longer than usual",
+  slots_idle: "Slow workers run out of jobs",
+  worker_name_shared: "Two workers use one name",
+  no_feasible_sample: "No feasible sample yet",
 };
 const BAD = new Set(["step_failed", "planner_missing"]);
 const INFO = new Set(["paused"]);
+const ICONS = { bad: "problem", info: "info" };
+const NAMED = 4; // objectives in a title
 
 export function Health({ study, items }) {
   if (!items.length) return null;
@@ -20,7 +28,8 @@ export function Health({ study, items }) {
   return html`
     <section class="health" aria-label="Health">
       ${idle.length > 0 && html`<${NoWorkerCard} study=${study} items=${idle} />`}
-      ${items.filter(({ code }) => code !== "no_worker").map((item) => html`<${Card} key=${item.code + item.objective} study=${study} item=${item} />`)}
+      ${items.filter(({ code }) => code !== "no_worker").map((item) => html`
+        <${ItemCard} key=${`${item.code} ${item.objective} ${item.job} ${item.worker}`} study=${study} item=${item} />`)}
     </section>
   `;
 }
@@ -29,26 +38,47 @@ export function Health({ study, items }) {
 function NoWorkerCard({ study, items }) {
   const names = items.map(({ objective }) => objective);
   return html`
-    <article class="health-card bad">
-      <strong>No worker evaluates ${names.join(", ")}</strong>
-      <span>Jobs wait, and no live worker can evaluate them. Start one wherever the simulations
-        can run; name your own functions:</span>
+    <${Card} tone="bad" title=${`No worker evaluates ${listed(names, NAMED)}`}>
+      <span>Their jobs wait until a worker asks for them. Start one wherever the simulations can
+        run; name your own functions:</span>
       <${WorkerCommand} study=${study} objectives=${names} />
+    <//>
+  `;
+}
+
+function ItemCard({ study, item }) {
+  const tone = BAD.has(item.code) ? "bad" : INFO.has(item.code) ? "info" : "";
+  const title = TITLES[item.code] ?? item.code.replaceAll("_", " ");
+  const links = linksOf(study, item);
+  return html`
+    <${Card} tone=${tone} title=${`${title}${item.objective ? `: ${item.objective}` : ""}`}>
+      <span>${withCode(item.detail)}</span>
+      ${links.length > 0 && html`<span class="row">${links.map(([href, text]) => html`<a href=${href}>${text}</a>`)}</span>`}
+    <//>
+  `;
+}
+
+function Card({ tone, title, children }) {
+  return html`
+    <article class="health-card ${tone}">
+      <${Icon} name=${ICONS[tone] ?? "warning"} />
+      <div><strong>${title}</strong>${children}</div>
     </article>
   `;
 }
 
-function Card({ study, item }) {
-  const tone = BAD.has(item.code) ? "bad" : INFO.has(item.code) ? "info" : "";
-  const title = TITLES[item.code] ?? item.code.replaceAll("_", " ");
-  return html`
-    <article class="health-card ${tone}">
-      <strong>${title}${item.objective && `: ${item.objective}`}</strong>
-      <span>${item.detail}</span>
-      ${item.code === "jobs_failed" && html`
-        <a href=${studyHref(study, "work", { state: "failed", objective: item.objective })}>Show the failed jobs</a>`}
-    </article>
-  `;
+function linksOf(study, { code, job, worker, objective }) {
+  const links = [];
+  if (code === "jobs_failed") links.push([studyHref(study, "work", { state: "failed", objective }), "Show the failed jobs"]);
+  if (code === "no_feasible_sample") links.push([studyHref(study, "tradeoffs"), "Show the samples and their limits"]);
+  if (job) links.push([`#/jobs/${job}`, `Job ${job}`]);
+  if (worker || code === "workers_drained") links.push(["#/workers", "Workers"]);
+  return links;
+}
+
+/** A sentence of the server with its commands set as such. */
+export function withCode(text) {
+  return text.split("`").map((part, index) => (index % 2 ? html`<code>${part}</code>` : part));
 }
 
 /** The exact command that starts a worker for this server and study. */

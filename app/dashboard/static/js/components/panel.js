@@ -1,5 +1,6 @@
 // Framed parts of a page, and what they show while there is nothing else to show.
 import { html } from "../../vendor/ui.js";
+import { Icon } from "./icons.js";
 
 export function Panel({ title, note, controls, children, className = "" }) {
   const hasHeader = title || controls;
@@ -15,8 +16,8 @@ export function Panel({ title, note, controls, children, className = "" }) {
   `;
 }
 
-export function Empty({ title, children }) {
-  return html`<div class="empty"><h2>${title}</h2>${children}</div>`;
+export function Empty({ title, icon = "chart", children }) {
+  return html`<div class="empty"><${Icon} name=${icon} /><h2>${title}</h2>${children}</div>`;
 }
 
 export function ProblemCard({ error }) {

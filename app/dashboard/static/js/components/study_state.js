@@ -22,6 +22,6 @@ export function StateBadge({ study }) {
 export function etaText(study) {
   if (study.phase === "finished") return "finished";
   const { low_s: low, high_s: high, unknown } = study.eta ?? {};
-  if (low === null || low === undefined) return unknown ?? "unknown";
+  if (low === null || low === undefined) return unknown ? "not known yet" : "unknown";
   return durationRange(low, high);
 }

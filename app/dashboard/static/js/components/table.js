@@ -3,25 +3,27 @@ import { html, useMemo, useState } from "../../vendor/ui.js";
 import { count } from "../pure/format.js";
 
 const ROWS = 50;
+const WIDE = 7; // with more columns the first one stays while the others scroll
 
 /**
  * columns: [{key, title, isNumber, value(row), cell(row)}]; `value` sorts and exports,
- * `cell` is shown. `rowKey(row)` identifies rows; `isChosen(row)` marks them.
+ * `cell` is shown. `rowKey(row)` identifies rows; `isChosen(row)` marks them. On a phone each row
+ * becomes a card, unless `isScrolled`.
  */
-export function Table({ caption, columns, rows, rowKey, sort: initial, isChosen, onRow, size = ROWS }) {
+export function Table({ caption, columns, rows, rowKey, sort: initial, isChosen, onRow, isScrolled = false, size = ROWS }) {
   const [sort, setSort] = useState(initial ?? null);
   const [shown, setShown] = useState(size);
   const sorted = useMemo(() => sortRows(rows, columns, sort), [rows, columns, sort]);
   const visible = sorted.slice(0, shown);
   return html`
-    <div class="scroll">
+    <div class="scroll ${columns.length > WIDE ? "is-wide" : ""} ${isScrolled ? "" : "is-stacked"}">
       <table>
         <caption class="visually-hidden">${caption}</caption>
         <thead><tr>${columns.map((column) => html`<${Heading} ...${{ column, sort, setSort }} />`)}</tr></thead>
         <tbody>
           ${visible.map((row) => html`
             <tr key=${rowKey(row)} class=${isChosen?.(row) ? "chosen" : undefined} onClick=${onRow && (() => onRow(row))}>
-              ${columns.map((column) => html`<td class=${cellClass(column)}>${(column.cell ?? column.value)(row)}</td>`)}
+              ${columns.map((column) => html`<td class=${cellClass(column)} data-label=${column.title}>${(column.cell ?? column.value)(row)}</td>`)}
             </tr>`)}
         </tbody>
       </table>
@@ -32,8 +34,9 @@ export function Table({ caption, columns, rows, rowKey, sort: initial, isChosen,
   `;
 }
 
-function cellClass({ isNumber, isName, isId }) {
+function cellClass({ isNumber, isName, isId, isText }) {
   if (isId) return "id";
+  if (isText) return "text";
   return isNumber ? "number" : isName ? "name" : undefined;
 }
 

@@ -3,6 +3,7 @@ import { connection } from "../data/live.js";
 import { route } from "../data/navigation.js";
 import { me, signOut } from "../data/session.js";
 import { theme, toggle } from "../data/theme.js";
+import { Icon } from "./icons.js";
 import { attempt } from "./toast.js";
 
 const LINKS = [
@@ -30,8 +31,8 @@ export function TopBar() {
       </nav>
       <div class="end">
         <span class="badge ${tone}" role="status"><span class="dot"></span>${word}</span>
-        <button class="quiet" onClick=${toggle} aria-label="Use the ${other} theme" title="Use the ${other} theme">
-          ${theme.value === "dark" ? "☀" : "☾"}
+        <button class="icon" onClick=${toggle} aria-label="Use the ${other} theme" title="Use the ${other} theme">
+          <${Icon} name=${theme.value === "dark" ? "sun" : "moon"} />
         </button>
         <${Account} />
       </div>

@@ -3,8 +3,9 @@ import { get, studyPath } from "./api.js";
 import { slotKey } from "../charts/gantt.js";
 
 const MOST_ITEMS = 8000; // what a chart draws well; zooming in asks for a shorter span
+const LATEST = 10_000; // attempts of one window of the history
 
-/** All pages of a span merged into one record. */
+/** All pages of a window merged into one record. */
 export async function readTimeline(path) {
   let merged = null;
   let cursor = null;
@@ -46,6 +47,8 @@ function addUp(before, after) {
   return [...rows.values()];
 }
 
-export function timelinePath(study, range) {
-  return studyPath(study, "timeline", { from: range?.start, to: range?.end });
+/** A window of the history: a range, or the latest attempts before `end`. */
+export function timelinePath(study, window) {
+  const latest = window?.start ? undefined : LATEST;
+  return studyPath(study, "timeline", { from: window?.start, to: window?.end, latest, limit: LATEST });
 }

@@ -3,7 +3,7 @@ import { html, useCallback, useMemo } from "../../vendor/ui.js";
 import { barsOption } from "../charts/bars.js";
 import { ChartPanel } from "../charts/chart_panel.js";
 import { SeriesLegend } from "../charts/legend.js";
-import { linesOption } from "../charts/lines.js";
+import { linesOption, lineSymbol } from "../charts/lines.js";
 import { Badge, Empty, Loaded, Panel } from "../components/panel.js";
 import { Table } from "../components/table.js";
 import { studyPath } from "../data/api.js";
@@ -14,6 +14,7 @@ import { count, number } from "../pure/format.js";
 import { OutputName } from "./overview_outputs.js";
 
 const SOURCES = ["selected", "population", "offspring", "latin"];
+const CHEAP_SHADES = [0.62, 0.42, 0.26, 0.14];
 const SOURCE_WORDS = {
   selected: "selected by RVEA", population: "rest of the population", offspring: "offspring", latin: "space-filling",
 };
@@ -54,7 +55,8 @@ function ByStep({ study, data }) {
   const wanted = route.value.query.objective;
   const name = names.includes(wanted) ? wanted : names[0];
   const items = useMemo(() => data.items.filter(({ objective }) => objective === name), [data, name]);
-  const series = useMemo(() => seriesOf(items), [items]);
+  const paint = seriesName(study.objectives.findIndex((objective) => objective.name === name));
+  const series = useMemo(() => seriesOf(items, paint), [items, paint]);
   const option = useCallback(
     () => barsOption({ categories: items.map(({ number: step }) => String(step)), series, xTitle: "step", yTitle: "points proposed" }),
     [series],
@@ -75,16 +77,18 @@ function ByStep({ study, data }) {
     <${ChartPanel} title="What each step proposed" note="Where the points of ${name} came from." controls=${controls}
       option=${option} height=${300}
       label=${`Points proposed for ${name} in ${items.length} steps, by source. The same data are in the table.`}
-      legend=${html`<${SeriesLegend} items=${series.map(({ name: title, color }) => ({ name: title, color }))} />`}
+      legend=${html`<${SeriesLegend} items=${series.map(({ name: title, color, opacity }) => ({ name: title, color, opacity }))} />`}
       table=${{ columns, rows: items, rowKey: (row) => row.number, name: `${study.name}-balance` }} />
   `;
 }
 
-function seriesOf(items) {
-  const full = { name: "full samples", color: "--series-1", values: items.map((item) => item.full) };
+/** Shades of the objective's own colour. */
+function seriesOf(items, color) {
+  const full = { name: "full samples", color, opacity: 1, values: items.map((item) => item.full) };
   const cheap = SOURCES.map((source, position) => ({
     name: `cheap-only, ${SOURCE_WORDS[source]}`,
-    color: ["--series-2", "--series-3", "--series-4", "--series-8"][position],
+    color,
+    opacity: CHEAP_SHADES[position],
     values: items.map((item) => item.cheap_sources[source] ?? 0),
   }));
   return [full, ...cheap.filter(({ values }) => values.some(Boolean))];
@@ -109,7 +113,7 @@ function PenaltyPanel({ study, data, index }) {
   return html`
     <${ChartPanel} title="Search bias penalty" note="The least factor in the final population of each step: 1 means that no candidate was penalised for lying where only cheap values are known."
       option=${option} height=${260} label=${`Least search bias penalty over steps for ${names.join(", ")}. The same data are in the table.`}
-      legend=${html`<${SeriesLegend} items=${names.map((name) => ({ name, color: seriesName(index.get(name) ?? 7) }))} />`}
+      legend=${html`<${SeriesLegend} items=${names.map((name, position) => ({ name, color: seriesName(index.get(name) ?? 7), symbol: lineSymbol(position) }))} />`}
       table=${{ columns, rows: data.items, rowKey: (row) => `${row.objective} ${row.number}`, name: `${study.name}-penalty` }} />
   `;
 }

@@ -2,7 +2,7 @@
 import { html, useCallback } from "../../vendor/ui.js";
 import { ChartPanel } from "../charts/chart_panel.js";
 import { SeriesLegend } from "../charts/legend.js";
-import { linesOption } from "../charts/lines.js";
+import { linesOption, lineSymbol } from "../charts/lines.js";
 import { Empty, Loaded, Panel } from "../components/panel.js";
 import { StateBadge } from "../components/study_state.js";
 import { Table } from "../components/table.js";
@@ -76,7 +76,7 @@ function LinesChart({ data, against }) {
   return html`
     <${ChartPanel} title="Hypervolume" controls=${html`<${AgainstChoice} against=${against} />`} option=${option} height=${380}
       label=${`Hypervolume against ${x.title} of ${data.map(({ study }) => study).join(", ")}. The same data are in the table.`}
-      legend=${html`<${SeriesLegend} items=${data.map(({ study }, index) => ({ name: study, color: seriesName(index) }))} />`}
+      legend=${html`<${SeriesLegend} items=${data.map(({ study }, index) => ({ name: study, color: seriesName(index), symbol: lineSymbol(index) }))} />`}
       table=${{ columns, rows, rowKey: (row) => `${row.study} ${row.number}`, name: "comparison" }} />
   `;
 }

@@ -1,15 +1,16 @@
 // The sample that is looked at.
 import { html } from "../../vendor/ui.js";
 import { confirm } from "../components/dialog.js";
-import { Badge, Panel } from "../components/panel.js";
+import { Panel } from "../components/panel.js";
 import { EvaluatePoint } from "../components/evaluate_point.js";
 import { post, studyPath } from "../data/api.js";
 import { isAdmin } from "../data/session.js";
 import { select, selection } from "../data/shared_selection.js";
 import { axisTitle } from "../pure/axis.js";
-import { number, withUnit } from "../pure/format.js";
+import { number, stepText, withUnit } from "../pure/format.js";
 import { brokenLimits } from "../pure/marks.js";
 import { Facts } from "./job.js";
+import { KindBadge } from "./sample_table.js";
 
 export function FocusedSample({ study, samples, outputs }) {
   const chosen = selection.value;
@@ -26,7 +27,7 @@ export function FocusedSample({ study, samples, outputs }) {
   `;
   return html`
     <${Panel} title=${`Sample ${sample.sample}`} controls=${controls}
-      note=${html`<${Badge}>${sample.kind}<//> ${sample.step ?? "imported"}${broken.length > 0 && `; limits broken: ${broken.join(", ")}`}`}>
+      note=${html`<${KindBadge} sample=${sample} /> ${sample.step ? `from ${stepText(sample.step)}` : "imported"}${broken.length > 0 && `; limits broken: ${broken.join(", ")}`}`}>
       <div class="grid"><${Facts} entries=${values} /><${Facts} entries=${point} /></div>
     <//>
   `;

@@ -1,5 +1,6 @@
 // A job's page: its attempts, log, point and deadline.
 import { html } from "../../vendor/ui.js";
+import { withCode } from "../components/health.js";
 import { confirm } from "../components/dialog.js";
 import { Badge, Loaded, Panel } from "../components/panel.js";
 import { Table } from "../components/table.js";
@@ -7,7 +8,7 @@ import { post, studyPath } from "../data/api.js";
 import { useResource } from "../data/resource.js";
 import { route } from "../data/navigation.js";
 import { isAdmin } from "../data/session.js";
-import { dateTime, duration, number, withLocalTimes } from "../pure/format.js";
+import { dateTime, duration, number, stepText, withLocalTimes } from "../pure/format.js";
 import { studyHref } from "../pure/route.js";
 import { JobState } from "./work_jobs.js";
 
@@ -26,12 +27,12 @@ function JobDetails({ job }) {
       <div>
         <div class="row"><h1>Job ${job.job}: ${job.objective}</h1><${JobState} state=${job.state} /></div>
         <p class="sub"><a href=${studyHref(job.study)}>${job.study}</a>, sample
-          <a href=${studyHref(job.study, "tradeoffs", { focus: job.sample })}> ${job.sample}</a>${job.step && `, ${job.step}`}</p>
+          <a href=${studyHref(job.study, "tradeoffs", { focus: job.sample })}> ${job.sample}</a>${job.step && `, proposed by ${stepText(job.step)}`}</p>
       </div>
       <div class="row">${isAdmin.value && html`<${JobActions} job=${job} />`}</div>
     </div>
     <div class="stack">
-      ${job.why.length > 0 && html`<${Panel} title="Why it is in this state"><ul class="plain">${job.why.map((line) => html`<li>${withLocalTimes(line)}</li>`)}</ul><//>`}
+      ${job.why.length > 0 && html`<${Panel} title="Why it is in this state"><ul class="plain">${job.why.map((line) => html`<li>${withCode(withLocalTimes(line))}</li>`)}</ul><//>`}
       <div class="grid">
         <${Panel} title="Point"><${Facts} entries=${Object.entries(job.x).map(([name, value]) => [name, number(value, 6)])} /><//>
         <${Panel} title="Result"><${Facts} entries=${resultOf(job)} /><//>

@@ -3,7 +3,7 @@ import { html, useCallback } from "../../vendor/ui.js";
 import { ChartPanel } from "../charts/chart_panel.js";
 import { forecastsOption } from "../charts/forecasts.js";
 import { SeriesLegend } from "../charts/legend.js";
-import { linesOption } from "../charts/lines.js";
+import { linesOption, lineSymbol } from "../charts/lines.js";
 import { Badge, Empty, Loaded, Panel } from "../components/panel.js";
 import { Table } from "../components/table.js";
 import { studyPath } from "../data/api.js";
@@ -77,7 +77,7 @@ function OverSteps({ study, outputs, field, title, note, band }) {
   return html`
     <${ChartPanel} title=${title} note=${note} option=${option} height=${280}
       label=${`${title} of ${outputs.map(({ objective }) => objective).join(", ")}. The same data are in the table.`}
-      legend=${html`<${SeriesLegend} items=${outputs.map(({ objective, index }) => ({ name: objective, color: seriesName(index) }))} />`}
+      legend=${html`<${SeriesLegend} items=${outputs.map(({ objective, index }) => ({ name: objective, color: seriesName(index), symbol: lineSymbol(index) }))} />`}
       table=${{ columns, rows, rowKey: (row) => `${row.objective} ${row.number}`, name: `${study.name}-${field}` }} />
   `;
 }

@@ -59,7 +59,7 @@ export function NewStudy() {
           <button class="primary" onClick=${() => create(false)}>Create the study</button>
           <button onClick=${() => create(true)}>Create paused</button>
         </div>
-        <p class="note">A paused study plans nothing before it is resumed, so that evaluations can be imported first.</p>
+        <p class="note spaced">A paused study plans nothing before it is resumed, so that evaluations can be imported first.</p>
       <//>
     </div>
   `;

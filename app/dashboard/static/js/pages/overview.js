@@ -5,17 +5,20 @@ import { Metric, Panel, Progress } from "../components/panel.js";
 import { etaText } from "../components/study_state.js";
 import { StudyActions } from "../components/study_actions.js";
 import { studyPath } from "../data/api.js";
+import { useChoices } from "../data/choices.js";
 import { now } from "../data/clock.js";
 import { useResource } from "../data/resource.js";
 import { count, dateTime, duration, number, plural, relative } from "../pure/format.js";
 import { studyHref } from "../pure/route.js";
 import { FrontChoices } from "./overview_choices.js";
+import { FrontPanel } from "./overview_front.js";
 import { HypervolumePanel, RunningPanel } from "./overview_now.js";
 import { OutputsTable } from "./overview_outputs.js";
 
 export function Overview({ study }) {
   const overview = useResource(studyPath(study.name, "overview"), { quietMs: 3000 });
   const convergence = useResource(studyPath(study.name, "convergence", { points: 60 }), { quietMs: 5000 });
+  const { designs, labels } = useChoices(study);
   const eta = overview.data?.eta;
   const needsWorkers = study.health.some(({ code }) => code === "no_worker");
   const isUntouched = study.evaluated_full === 0 && !needsWorkers && study.objectives.every(({ done, leased }) => !done && !leased);
@@ -33,15 +36,16 @@ export function Overview({ study }) {
             extra=${study.planning_s !== null && `planned in ${duration(study.planning_s)}`} />
           <${Metric} label="Hypervolume" value=${number(study.hypervolume?.value)}
             extra=${html`<a href=${studyHref(study.name, "convergence")}>Is it still worth it?</a>`} />
-          <${Metric} label="Front" value=${count(study.hypervolume?.front)} unit="samples"
+          <${Metric} label="Front" value=${study.hypervolume?.front ? count(study.hypervolume.front) : "none yet"} unit=${study.hypervolume?.front && "samples"}
             extra=${html`<a href=${studyHref(study.name, "tradeoffs")}>Show the trade-offs</a>`} />
         </dl>
       <//>
-      <${FrontChoices} study=${study} />
+      <${FrontChoices} study=${study} designs=${designs} />
       <div class="grid">
+        <${FrontPanel} study=${study} names=${labels} />
         <${HypervolumePanel} study=${study} convergence=${convergence.data} />
-        <${RunningPanel} study=${study} />
       </div>
+      <${RunningPanel} study=${study} />
       <${OutputsTable} study=${study} />
       ${study.spec.notes && html`<${Panel} title="Notes"><p class="notes">${study.spec.notes}</p><//>`}
     </div>
@@ -63,7 +67,7 @@ function endMetric(study, eta) {
   }
   const started = `started ${relative(study.created_at, now.value)}`;
   if (!eta) return { label: "Time left", value: "–", extra: started };
-  if (eta.low_s === null) return { label: "Time left", value: "unknown", extra: eta.unknown };
+  if (eta.low_s === null) return { label: "Time left", value: "not known yet", extra: eta.unknown };
   const until = new Date(now.value + eta.high_s * 1000).toISOString();
   return { label: "Time left", value: etaText({ ...study, eta }), extra: `until ${dateTime(until)} at the latest; ${started}` };
 }

@@ -55,7 +55,7 @@ export function HypervolumePanel({ study, convergence }) {
     { key: "hypervolume", title: "Hypervolume", isNumber: true, value: (point) => point.hypervolume, cell: (point) => number(point.hypervolume, 6) },
   ];
   return html`
-    <${ChartPanel} title="Hypervolume" note=${convergence.detail} option=${option} height=${240}
+    <${ChartPanel} title="Hypervolume" note=${convergence.detail} option=${option} height=${300}
       label=${`Hypervolume over ${points.length} steps, now ${number(points.at(-1).hypervolume)}. The same data are in the table.`}
       table=${{ columns, rows: points, rowKey: (point) => point.number, name: `${study.name}-hypervolume` }} />
   `;

@@ -8,13 +8,14 @@ import { axisTitle } from "../pure/axis.js";
 import { number } from "../pure/format.js";
 import { originOf } from "../pure/marks.js";
 
-const TONES = { front: "info", infeasible: "bad" };
+const WORDS = { open: "in evaluation" };
+const TONES = { front: "info", infeasible: "bad", failed: "warn" };
 
 /** Columns for number, kind, origin and these variables or outputs. */
 export function sampleColumns(study, axes) {
   return [
     { key: "sample", title: "Sample", isId: true, value: (row) => row.sample, cell: (row) => html`<${SampleButton} row=${row} />` },
-    { key: "kind", title: "Kind", value: (row) => row.kind, cell: (row) => html`<${Badge} tone=${TONES[row.kind] ?? ""}>${row.kind}<//>` },
+    { key: "kind", title: "Kind", value: (row) => row.kind, cell: (row) => html`<${KindBadge} sample=${row} />` },
     { key: "origin", title: "From", value: (row) => row.step ?? "imported", cell: (row) => originText(row) },
     ...axes.map((axis) => ({
       key: `axis:${axis.name}`, title: axisTitle(axis), isNumber: true,
@@ -24,8 +25,12 @@ export function sampleColumns(study, axes) {
   ];
 }
 
+export function KindBadge({ sample }) {
+  return html`<${Badge} tone=${TONES[sample.kind] ?? ""}>${WORDS[sample.kind] ?? sample.kind}<//>`;
+}
+
 /** By keyboard, what a click on the row does. */
-function SampleButton({ row }) {
+export function SampleButton({ row }) {
   const isChosen = row.sample === selection.value.focus;
   return html`<button class="link" aria-pressed=${String(isChosen)} aria-label="Show sample ${row.sample}">${row.sample}</button>`;
 }
@@ -47,7 +52,7 @@ export function SampleTable({ study, outputs, rows, axes, size }) {
   const chosen = selection.value;
   const toggle = (row) => select({ ...chosen, focus: row.sample === chosen.focus ? null : row.sample });
   return html`
-    <${Table} caption="Samples" columns=${columns} rows=${rows} rowKey=${(row) => row.sample} size=${size}
+    <${Table} caption="Samples" columns=${columns} rows=${rows} rowKey=${(row) => row.sample} size=${size} isScrolled=${true}
       isChosen=${(row) => row.sample === chosen.focus} onRow=${toggle} />
   `;
 }

@@ -20,7 +20,7 @@ export function SetUp({ study }) {
   const settings = Object.entries(spec).filter(([key, value]) => !SHOWN_APART.has(key) && value !== null);
   return html`
     <div class="stack">
-      <div class="grid">
+      <div class="grid uneven">
         <${Panel} title="Variables"><${Table} caption="Variables" columns=${VARIABLES} rows=${spec.variables} rowKey=${({ name }) => name} /><//>
         <${Panel} title="Outputs"><${Table} caption="Outputs" columns=${OUTPUTS} rows=${outputsOf(spec)} rowKey=${({ name }) => name} /><//>
       </div>
@@ -53,9 +53,13 @@ function text(value) {
 const VARIABLES = [
   { key: "name", title: "Name", isName: true, value: (row) => row.name },
   { key: "type", title: "Type", value: (row) => row.type, cell: (row) => (row.scale === "log" ? `${row.type}, log` : row.type) },
-  { key: "low", title: "Low", isNumber: true, value: (row) => row.low, cell: (row) => number(row.low) },
-  { key: "high", title: "High", isNumber: true, value: (row) => row.high, cell: (row) => number(row.high) },
+  { key: "range", title: "Range", value: (row) => row.low, cell: rangeOf },
 ];
+function rangeOf({ low, high, values, choices }) {
+  const levels = values ?? choices;
+  return levels ? levels.map((level) => number(level)).join(", ") : `${number(low)} to ${number(high)}`;
+}
+
 const OUTPUTS = [
   { key: "name", title: "Name", isName: true, value: (row) => row.name },
   { key: "goal", title: "Goal", value: (row) => `${row.isObjective ? row.direction : "limit"}${limitText(row)}` },

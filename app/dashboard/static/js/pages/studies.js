@@ -17,7 +17,7 @@ const COLUMNS = [
     cell: (study) => html`<a class="strong" href=${studyHref(study.name)}>${study.name}</a>` },
   { key: "state", title: "State", value: (study) => study.phase, cell: (study) => html`<${StateBadge} study=${study} />` },
   { key: "progress", title: "Full samples", value: (study) => study.evaluated_full / study.budget, cell: ProgressCell },
-  { key: "eta", title: "Time left", value: (study) => study.eta.high_s, cell: (study) => (study.phase === "finished" ? "–" : html`<span class=${study.eta.low_s === null ? "note" : ""}>${etaText(study)}</span>`) },
+  { key: "eta", title: "Time left", value: (study) => study.eta.high_s, cell: (study) => (study.phase === "finished" ? "–" : html`<span class=${study.eta.low_s === null ? "note" : ""} title=${study.eta.unknown ?? undefined}>${etaText(study)}</span>`) },
   { key: "front", title: "Front", isNumber: true, value: (study) => study.front, cell: (study) => count(study.front) },
   { key: "hypervolume", title: "Hypervolume", cell: (study) => html`
       <${Sparkline} values=${study.hypervolume} label="Hypervolume over ${plural(study.hypervolume.length, "step")}" />` },

@@ -1,8 +1,8 @@
 // What have I got? Scatter, parallel coordinates and table over one selection.
 import { html, useMemo, useState } from "../../vendor/ui.js";
-import { KindLegend } from "../charts/legend.js";
 import { Empty, Panel, ProblemCard } from "../components/panel.js";
 import { SelectionBar } from "../components/selection_bar.js";
+import { useChoices } from "../data/choices.js";
 import { setQuery, route } from "../data/navigation.js";
 import { usePredicted, useSamples, valueOn } from "../data/samples.js";
 import { selection } from "../data/shared_selection.js";
@@ -18,6 +18,7 @@ export function TradeOffs({ study }) {
   const withPredicted = query.predicted === "1";
   const { samples, outputs, isCut, error } = useSamples(study, { withPartial });
   const predicted = usePredicted(study, withPredicted);
+  const { designs, labels } = useChoices(study);
   const chosen = selection.value;
   const marks = useMemo(() => [...(samples ?? []), ...predicted], [samples, predicted]);
   const isShown = useMemo(() => matcher(chosen, valueOn), [chosen]);
@@ -25,10 +26,10 @@ export function TradeOffs({ study }) {
   if (error && !samples) return html`<${ProblemCard} error=${error} />`;
   if (!samples) return html`<div class="skeleton" role="status" aria-label="Loading"></div>`;
   if (!samples.some(({ values }) => Object.keys(values).length)) return html`<${NothingYet} study=${study} samples=${samples} />`;
-  const shared = { study, marks, outputs, isShown, chosen };
+  const shared = { study, marks, outputs, isShown, chosen, names: labels };
   return html`
     <div class="stack">
-      <${FrontChoices} study=${study} />
+      <${FrontChoices} study=${study} designs=${designs} />
       <${SelectionBar} study=${study} shown=${shown} total=${samples.length} isCut=${isCut} outputs=${outputs}>
         <${Toggle} name="partial" label="partial samples" isOn=${withPartial} />
         <${Toggle} name="predicted" label="predicted front" isOn=${withPredicted} />

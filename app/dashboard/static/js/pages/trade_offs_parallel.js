@@ -2,13 +2,13 @@ import { html, useCallback, useMemo } from "../../vendor/ui.js";
 import { ChartPanel } from "../charts/chart_panel.js";
 import { axisName, parallelOption, showRanges } from "../charts/parallel.js";
 import { route, setQuery } from "../data/navigation.js";
-import { select } from "../data/shared_selection.js";
+import { select, selection } from "../data/shared_selection.js";
 import { setRange } from "../pure/selection.js";
 import { sampleColumns } from "./sample_table.js";
 import { axesOf } from "./trade_offs_scatter.js";
 
 const MOST_AXES = 14; // more are shown on request
-const AXIS_WIDTH = 112;
+const AXIS_WIDTH = 100;
 
 export function ParallelPanel({ study, marks, outputs, isShown, chosen }) {
   const all = useMemo(() => axesOf(study, outputs), [study.spec, outputs]);
@@ -23,15 +23,17 @@ export function ParallelPanel({ study, marks, outputs, isShown, chosen }) {
     [marks, axes, isShown, chosen.focus],
   );
   const brushed = ({ parallelAxisId, intervals }) => {
+    const axis = axes.find(({ name }) => name === axisName(parallelAxisId));
+    if (axis?.choices) return; // a range of choices without an order means nothing
     const range = intervals?.[0] ?? null;
-    select(setRange(chosen, axisName(parallelAxisId), range));
+    select(setRange(selection.value, axisName(parallelAxisId), range));
   };
   return html`
     <${ChartPanel}
       title="Variables and outputs" note="Drag along an axis to select a range."
       controls=${html`<${AxesChoice} wanted=${wanted} />`}
       label=${`Parallel coordinates of ${marks.length} samples over ${axes.map(({ name }) => name).join(", ")}. The same data are in the table.`}
-      option=${option} height=${420} minWidth=${axes.length * AXIS_WIDTH}
+      option=${option} height=${452} minWidth=${axes.length * AXIS_WIDTH}
       on=${{ axisareaselected: brushed }}
       ready=${(chart) => showRanges(chart, axes, chosen.ranges)}
       table=${{ columns: sampleColumns(study, axes), rows: marks.filter(({ sample }) => sample !== null), rowKey: ({ sample }) => sample, name: `${study.name}-parallel` }}

@@ -6,6 +6,7 @@ import { readTimeline, timelinePath } from "../data/timeline.js";
 import { useResource } from "../data/resource.js";
 import { JobsPanel } from "./work_jobs.js";
 import { QueuesPanel } from "./work_queues.js";
+import { SpeedsPanel } from "./work_speeds.js";
 import { TimelinePanel } from "./work_timeline.js";
 
 export function Work({ study }) {
@@ -17,6 +18,7 @@ export function Work({ study }) {
         ${data.items.length || range
           ? html`<${TimelinePanel} study=${study} timeline=${data} range=${range} setRange=${setRange} />`
           : html`<${NobodyYet} study=${study} />`}
+        <${SpeedsPanel} study=${study} />
         <${QueuesPanel} study=${study} timeline=${data} />
       `}<//>
       <${JobsPanel} study=${study} />
@@ -28,7 +30,7 @@ function NobodyYet({ study }) {
   const runs = study.objectives.filter((objective) => !objective.same_run_as).map(({ name }) => name);
   return html`
     <${Panel} title="Timeline">
-      <${Empty} title="No worker has taken a job yet">
+      <${Empty} icon="clock" title="No worker has taken a job yet">
         <p>Start a worker wherever the simulations can run:</p>
         <${WorkerCommand} study=${study.name} objectives=${runs} />
       <//>

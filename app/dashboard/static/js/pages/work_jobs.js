@@ -26,6 +26,14 @@ const COLUMNS = [
   { key: "value", title: "Value", isNumber: true, value: (job) => job.value, cell: (job) => number(job.value) },
   { key: "worker", title: "Worker", isName: true, value: (job) => job.worker ?? "" },
 ];
+const FAILED_COLUMNS = [
+  ...COLUMNS.filter(({ key }) => key !== "value" && key !== "state"),
+  { key: "why", title: "Why it failed", isText: true, value: (job) => job.message ?? job.failure ?? "", cell: WhyCell },
+];
+
+function WhyCell({ failure, message }) {
+  return html`<${Badge} tone="bad">${failure ?? "lost"}<//>${message && html` <span class="message" title=${message}>${message}</span>`}`;
+}
 
 /** What a reader most likely looks for: what runs, waits or failed. */
 function likelyState(study) {
@@ -52,7 +60,7 @@ export function JobsPanel({ study }) {
   return html`
     <${Panel} title="Jobs" controls=${controls}>
       <${Loaded} resource=${jobs}>${(page) => (page.items.length
-        ? html`<${Table} caption="Jobs" columns=${COLUMNS} rows=${page.items} rowKey=${(job) => job.job} size=${15} />
+        ? html`<${Table} caption="Jobs" columns=${state === "failed" ? FAILED_COLUMNS : COLUMNS} rows=${page.items} rowKey=${(job) => job.job} size=${15} />
             ${page.next && html`<p class="note">The oldest ${LIMIT} are listed; all are in the export.</p>`}`
         : html`<p class="note">No job is ${WORDS[state] ?? state}.</p>`)}<//>
     <//>

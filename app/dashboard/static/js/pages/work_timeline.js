@@ -15,13 +15,15 @@ export function TimelinePanel({ study, timeline, range, setRange }) {
   const [withBreaks, setWithBreaks] = useState(true);
   const graphic = useGraphic();
   const slots = timeline.slots.slice(first, first + SLOTS_SHOWN);
-  const objectives = study.objectives.filter((objective) => !objective.same_run_as);
+  const workers = useMemo(() => [...new Set(timeline.slots.map(({ worker }) => worker))], [timeline]);
+  const runs = useMemo(() => new Set(timeline.items.flatMap((item) => Object.keys(item.objectives))), [timeline]);
+  const objectives = study.objectives.filter(({ name }) => runs.has(name));
   const visible = useMemo(() => {
     const shown = new Set(slots.map(({ worker, slot }) => `${worker}\u0000${slot}`));
     return { ...timeline, items: timeline.items.filter(({ worker, slot }) => shown.has(`${worker}\u0000${slot}`)) };
   }, [timeline, first]);
   const option = useCallback(
-    () => (graphic ? ganttOption({ timeline: visible, slots, objectives: study.objectives, isFinished: study.phase === "finished", withBreaks, graphic }) : {}),
+    () => (graphic ? ganttOption({ timeline: visible, slots, workers, objectives: study.objectives, isFinished: study.phase === "finished", withBreaks, graphic }) : {}),
     [visible, withBreaks, graphic],
   );
   const clicked = ({ data }) => {
@@ -32,9 +34,9 @@ export function TimelinePanel({ study, timeline, range, setRange }) {
   const legend = objectives.map((objective) => ({ name: objective.name, color: seriesName(study.objectives.indexOf(objective)) }));
   return html`
     <${ChartPanel}
-      title="Timeline" note=${noteOf(timeline, range)}
+      title="Timeline" note=${noteOf(timeline, range, beginsLater(study, timeline))}
       controls=${html`
-        ${range && html`<button onClick=${() => setRange(null)}>Whole history</button>`}
+        <${WindowButtons} study=${study} timeline=${timeline} range=${range} setRange=${setRange} />
         <label class="check"><input type="checkbox" checked=${withBreaks} onChange=${() => setWithBreaks(!withBreaks)} />collapse idle time</label>
         <${SlotPages} first=${first} setFirst=${setFirst} total=${timeline.slots.length} />`}
       label=${describe(timeline)}
@@ -53,10 +55,24 @@ function useGraphic() {
   return graphic;
 }
 
-function noteOf(timeline, range) {
-  const span = range ? `${dateTime(timeline.start)} to ${clock(timeline.end, true)}` : "The whole history";
+function noteOf(timeline, range, hasEarlier) {
+  const isWhole = !range && !hasEarlier;
+  const span = isWhole ? "The whole history" : `${dateTime(timeline.start)} to ${dateTime(timeline.end)}`;
   const cut = timeline.isCut ? "; the latest part is left out, zoom in to see it" : "";
   return `${span}${cut}. A click on a bar opens its job.`;
+}
+
+/** Long histories are shown in windows of so many attempts. */
+function WindowButtons({ study, timeline, range, setRange }) {
+  const earlier = { end: timeline.start };
+  return html`
+    ${beginsLater(study, timeline) && html`<button onClick=${() => setRange(earlier)}>← Earlier</button>`}
+    ${range && html`<button onClick=${() => setRange(null)}>Back to now</button>`}
+  `;
+}
+
+function beginsLater(study, timeline) {
+  return Date.parse(timeline.start) > Date.parse(study.created_at) + 1000;
 }
 
 function describe(timeline) {

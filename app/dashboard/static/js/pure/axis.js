@@ -22,25 +22,28 @@ export function axisWords(output) {
   return withUnit(output.name, output.unit) + (output.isObjective === false ? "" : direction) + limitText(output);
 }
 
-/** Short forms by name: what all long names have in common at both ends is left out. */
+/** Short forms by name: words that all long names have in common at both ends are left out. */
 export function shortNames(names, length) {
-  const isLong = names.some((name) => name.length > length);
-  if (!isLong || names.length < 2) return new Map(names.map((name) => [name, shorten(name, length)]));
-  const start = commonLength(names, (name, index) => name[index]);
-  const end = commonLength(names.map((name) => name.slice(start)), (name, index) => name[name.length - 1 - index]);
+  const long = names.filter((name) => name.length > length);
+  const start = long.length > 1 ? commonStart(long) : 0;
+  const reversed = long.map((name) => [...name.slice(start)].reverse().join(""));
+  const end = long.length > 1 ? commonStart(reversed) : 0;
   return new Map(names.map((name) => {
-    const middle = name.slice(start, name.length - end);
-    const text = `${start ? "…" : ""}${middle}${end ? "…" : ""}`;
-    return [name, shorten(text.length < name.length ? text : name, length)];
+    if (name.length <= length) return [name, name];
+    const room = Math.max(0, length - (name.length - start - end) - (end ? 2 : 1));
+    const from = Math.max(0, start - room); // as much of the common words as fits
+    const middle = name.slice(from, name.length - end);
+    return [name, shorten(`${from ? "…" : ""}${middle}${end ? "…" : ""}`, length)];
   }));
 }
 
-/** How many characters are the same in all names, from one side. */
-function commonLength(names, at) {
-  const shortest = Math.min(...names.map((name) => name.length));
-  let length = 0;
-  while (length < shortest && names.every((name) => at(name, length) === at(names[0], length))) length += 1;
-  return length === shortest ? 0 : length;
+/** The length of the words that all texts begin with; never a whole text. */
+function commonStart(texts) {
+  const shortest = Math.min(...texts.map((text) => text.length));
+  let same = 0;
+  while (same < shortest && texts.every((text) => text[same] === texts[0][same])) same += 1;
+  const words = texts[0].slice(0, Math.min(same, shortest - 1)).match(/^.*[^A-Za-z0-9]/);
+  return words ? words[0].length : 0;
 }
 
 /** Names often begin alike: the middle is left out. */

@@ -4,8 +4,9 @@ const MINUTE = 60;
 const HOUR = 3600;
 const DAY = 86400;
 
-/** A number with four significant digits: 1234567 -> "1.235e6", 0.012345 -> "0.01235". */
+/** Four significant digits: 1234567 -> "1.235e6", 0.012345 -> "0.01235"; a choice as it is. */
 export function number(value, digits = 4) {
+  if (typeof value === "string" || typeof value === "boolean") return String(value);
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   if (value === 0) return "0";
@@ -113,6 +114,19 @@ export function clock(time, withSeconds = false) {
 /** "1 job", "3 jobs". */
 export function plural(amount, singular, many = `${singular}s`) {
   return `${count(amount)} ${amount === 1 ? singular : many}`;
+}
+
+/** "search:4" -> "search step 4", "stream:mass:2" -> "stream mass 2". */
+export function stepText(step) {
+  const [kind, ...rest] = step.split(":");
+  if (kind === "initial") return "the initial design";
+  return kind === "search" ? `search step ${rest[0]}` : [kind, ...rest].join(" ");
+}
+
+/** "mass, drag and 3 more". */
+export function listed(names, most) {
+  if (names.length <= most + 1) return names.join(", ");
+  return `${names.slice(0, most).join(", ")} and ${names.length - most} more`;
 }
 
 /** "drag [N]" where there is a unit. */

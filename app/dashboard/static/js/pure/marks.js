@@ -1,15 +1,17 @@
 // What a sample is, for its mark in charts and its word in tables.
 
 /** From back to front. */
-export const ORDER = ["excluded", "partial", "dominated", "infeasible", "predicted", "front"];
+export const ORDER = ["excluded", "partial", "open", "failed", "infeasible", "dominated", "predicted", "front"];
 /** Drawn as an outline: what is not known in full, or does not count. */
-export const HOLLOW = new Set(["partial", "predicted", "excluded"]);
+export const HOLLOW = new Set(["partial", "open", "predicted", "excluded"]);
 
 export const KINDS = {
   front: { word: "front", symbol: "circle", color: "--front", size: 11 },
   dominated: { word: "dominated", symbol: "circle", color: "--dominated", size: 7 },
-  infeasible: { word: "infeasible", symbol: "cross", color: "--bad", size: 9 },
-  partial: { word: "partial", symbol: "triangle", color: "--partial", size: 7 },
+  infeasible: { word: "infeasible or beyond a limit", symbol: "cross", color: "--bad", size: 9 },
+  failed: { word: "failed", symbol: "plus", color: "--failed", size: 9 },
+  open: { word: "in evaluation", symbol: "circle", color: "--series-3", size: 8 },
+  partial: { word: "partial (cheap-only)", symbol: "triangle", color: "--partial", size: 7 },
   excluded: { word: "excluded by an engineer", symbol: "square", color: "--partial", size: 8 },
   predicted: { word: "predicted", symbol: "diamond", color: "--predicted", size: 10 },
 };
@@ -19,13 +21,13 @@ export function kindOf(sample, front, limits = []) {
   if (sample.excluded) return "excluded";
   if (front.has(sample.sample)) return "front";
   if (isInfeasible(sample, limits)) return "infeasible";
-  return sample.full && sample.open === 0 && Object.keys(sample.failures).length === 0
-    ? "dominated"
-    : "partial";
+  if (!sample.full) return "partial";
+  if (sample.open > 0) return "open";
+  return Object.keys(sample.failures).length ? "failed" : "dominated";
 }
 
 export function isInfeasible(sample, limits) {
-  if (Object.values(sample.failures).includes("infeasible")) return true;
+  if (sample.infeasible || Object.values(sample.failures).includes("infeasible")) return true;
   return brokenLimits(sample, limits).length > 0;
 }
 

@@ -114,10 +114,13 @@ export function restore(selection) {
   return { ...EMPTY, focus: selection.focus };
 }
 
-/** Null removes the range. Six digits are enough, and keep the address readable. */
+/**
+ * Null removes the range. Six digits are enough, and keep the address readable. A range that is
+ * replaced keeps its place, so that the same ranges always make the same address.
+ */
 export function setRange(selection, axis, range) {
   const { [axis]: _, ...others } = selection.ranges;
   if (!range) return { ...selection, ranges: others };
   const rounded = range.map((end) => (end === null ? null : Number(end.toPrecision(6))));
-  return { ...selection, ranges: { ...others, [axis]: rounded } };
+  return { ...selection, ranges: { ...selection.ranges, [axis]: rounded } };
 }

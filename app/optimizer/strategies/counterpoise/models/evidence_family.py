@@ -29,11 +29,11 @@ CLIPPED = (-0.5, 1.5)
 def evidence_models(
     problem: Problem,
     snapshot: Snapshot,
-    _settings: CounterpoiseSettings,
+    settings: CounterpoiseSettings,
     rng: np.random.Generator,
     fit_all: Map,
 ) -> list[Fitted | None]:
-    tasks = evidence_tasks(problem, snapshot, rng, pooled_told)
+    tasks = evidence_tasks(problem, snapshot, rng, settings.belief, pooled_told)
     found = dict(zip(tasks, fit_all(fit_objective, tasks.values()), strict=True))
     fitted: list[Fitted | None] = []
     for i in range(problem.m):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from app.optimizer.arrays import Floats
+from app.optimizer.models.belief import DEVIATIONS
 from app.optimizer.models.fit_task import Map, spread_over_values
 from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.models.model_report import report_on
@@ -44,7 +45,7 @@ def _kriging_model(
         return None
     start = _theta(snapshot.warm_starts[i])
     fitted = fit_kriging(data, start, settings.tuned_rows)
-    model = fitted.believe(snapshot.awaited(i))
+    model = fitted.believe(snapshot.awaited(i), DEVIATIONS[settings.belief])
     report = report_on(fitted, None)
     return Fitted(model, report, _warm_start(fitted))
 

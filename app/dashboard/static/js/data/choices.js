@@ -1,0 +1,15 @@
+// The named designs of a front: the best in each objective, the knee, the nearest to a target.
+import { useMemo } from "../../vendor/ui.js";
+import { designsOf, labelsOf } from "../pure/designs.js";
+import { studyPath } from "./api.js";
+import { route } from "./navigation.js";
+import { useResource } from "./resource.js";
+
+/** {designs, labels}: rows of a table, and names by sample for charts. */
+export function useChoices(study) {
+  const { target } = route.value.query;
+  const { data } = useResource(studyPath(study.name, "choices", { target }), { quietMs: 5000 });
+  const designs = useMemo(() => designsOf(data?.items ?? []), [data]);
+  const labels = useMemo(() => labelsOf(designs), [designs]);
+  return { designs, labels };
+}

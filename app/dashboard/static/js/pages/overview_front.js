@@ -1,0 +1,37 @@
+// The front at a glance: two objectives, with the named designs.
+import { html, useCallback, useMemo } from "../../vendor/ui.js";
+import { ChartPanel } from "../charts/chart_panel.js";
+import { scatterOption } from "../charts/scatter.js";
+import { go } from "../data/navigation.js";
+import { studyPath } from "../data/api.js";
+import { useResource } from "../data/resource.js";
+import { axisWords } from "../pure/axis.js";
+import { plural } from "../pure/format.js";
+import { outputsOf } from "../pure/marks.js";
+import { studyHref } from "../pure/route.js";
+import { sampleColumns } from "./sample_table.js";
+
+const everything = () => true;
+
+export function FrontPanel({ study, names }) {
+  const front = useResource(studyPath(study.name, "front"), { quietMs: 5000 });
+  const [x, y] = useMemo(() => outputsOf(study.spec).filter(({ isObjective }) => isObjective), [study.spec]);
+  const samples = useMemo(() => (front.data?.items ?? []).map(frontMark), [front.data]);
+  const option = useCallback(
+    () => ({ ...scatterOption({ samples, x, y, isShown: everything, focus: null, names }), brush: undefined }),
+    [samples, x, y, names],
+  );
+  if (!samples.length || !y) return null;
+  const open = ({ data }) => data?.mark && go(studyHref(study.name, "tradeoffs", { focus: data.mark.sample }));
+  return html`
+    <${ChartPanel} title="Front" note="${plural(samples.length, "design")} that no other one beats. A click opens one."
+      controls=${html`<a href=${studyHref(study.name, "tradeoffs")}>All trade-offs</a>`}
+      label=${`Front of ${samples.length} samples: ${axisWords(x)} across, ${axisWords(y)} up. The same data are in the table.`}
+      option=${option} height=${300} on=${{ click: open }}
+      table=${{ columns: sampleColumns(study, [x, y]), rows: samples, rowKey: ({ sample }) => sample, name: `${study.name}-front` }} />
+  `;
+}
+
+function frontMark(item) {
+  return { ...item, kind: "front", full: true, failures: {}, open: 0 };
+}

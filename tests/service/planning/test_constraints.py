@@ -1,0 +1,158 @@
+"""Constrained studies, from the specification to the front."""
+
+from typing import Any, get_args
+
+import pytest
+
+from app.service.files.csv_reader import read_csv
+from app.service.files.export import export
+from app.service.files.import_evaluations import import_evaluations
+from app.service.files.json_reader import read_json
+from app.service.planning.replay import replay
+from app.service.studies.front import front_view
+from app.service.studies.listings import list_samples
+from app.store.database import Database
+from app.store.tables import steps
+from counterpoise.wire.codes import FrontCode, HealthCode
+from counterpoise.wire.specification import Strategy
+from counterpoise.wire.views import SampleView
+from tests.service.lab import Lab
+
+# drag = a b is cheap, lift = b comes with the slow run
+CONSTRAINTS: list[dict[str, Any]] = [
+    {"name": "drag", "upper": 0.25, "evaluation_time_s": 1.0},
+    {"name": "lift", "lower": 0.1, "same_run_as": "crash"},
+]
+SMALL: dict[str, Any] = {
+    "budget": 8,
+    "batch_size": 2,
+    "generations": 3,
+    "constraints": CONSTRAINTS,
+}
+
+
+def full_samples(lab: Lab) -> list[SampleView]:
+    return [view for _, view in list_samples(lab.database, lab.name, 0, 1000, True)]
+
+
+@pytest.mark.parametrize("backend", ["sqlite"])
+@pytest.mark.parametrize("strategy", get_args(Strategy))
+def test_every_strategy_ends_with_a_feasible_front_and_replays(
+    database: Database, strategy: str
+) -> None:
+    lab = Lab(database, **SMALL, strategy=strategy)
+    view = lab.run()
+    assert (view.phase, view.ending) == ("finished", "budget_used")
+    complete = [each for each in full_samples(lab) if len(each.values) == 4]
+    feasible = [
+        each
+        for each in complete
+        if each.values["drag"] <= 0.25 and each.values["lift"] >= 0.1
+    ]
+    front = front_view(database, lab.name)
+    assert {item.sample for item in front.items} <= {each.sample for each in feasible}
+    assert front.items
+    assert front.code is None
+    assert view.feasible == len(feasible)
+    assert view.hypervolume is not None
+    assert set(view.hypervolume.reference_point) == {"mass", "crash"}
+    assert all(again.equal for again in replay(database, lab.name, None))
+    lab.check_counters()
+
+
+def test_a_sample_lists_the_limits_that_it_breaks(database: Database) -> None:
+    lab = Lab(database, **SMALL, cheap_first=False)
+    lab.run()
+    for sample in full_samples(lab):
+        broken = [
+            name
+            for name, is_broken in (
+                ("drag", sample.values.get("drag", 0.0) > 0.25),
+                ("lift", sample.values.get("lift", 1.0) < 0.1),
+            )
+            if is_broken
+        ]
+        assert sample.broken_limits == broken
+        assert sample.infeasible == bool(broken)
+
+
+def test_a_front_is_of_feasible_samples_by_hand(database: Database) -> None:
+    lab = Lab(database, **{**SMALL, "initial_samples": 4})
+    values = [  # mass, crash, drag, lift
+        (1.0, 4.0, 0.20, 0.5),  # front
+        (2.0, 3.0, 0.25, 0.1),  # front, on both limits
+        (0.5, 0.5, 0.26, 0.5),  # would dominate all
+        (2.0, 5.0, 0.10, 0.5),  # dominated
+    ]
+    rows = ["a,b,mass,crash,drag,lift"]
+    for number, row in enumerate(values, 1):
+        rows.append(",".join(map(str, (number / 10, 0.5, *row))))
+    content = "\n".join(rows).encode()
+    imported = import_evaluations(
+        database,
+        lab.name,
+        lambda spec: read_csv(spec, content),
+        evaluate=False,
+        dry_run=False,
+    )
+    assert imported.complete == 4
+    front = front_view(database, lab.name)
+    assert [item.values["mass"] for item in front.items] == [1.0, 2.0]
+    assert front.least_violating == []
+    lab.plan()  # search begins with what was imported
+    assert lab.view().feasible == 3
+    (step,) = [row for row in lab.rows(steps) if row["kind"] == "search"]
+    recorded = step["record"]["hypervolume"]
+    # The reference point: the worst of all four, and a tenth of the range beyond
+    assert recorded["reference"] == pytest.approx([2.15, 5.45])
+    area = (2.15 - 1.0) * (5.45 - 4.0) + (2.15 - 2.0) * (4.0 - 3.0)
+    assert recorded["value"] == pytest.approx(area)
+    assert recorded["front"] == 2
+
+
+def test_without_a_feasible_sample_the_nearest_are_shown(database: Database) -> None:
+    never = [{"name": "drag", "upper": -1.0, "evaluation_time_s": 1.0}]
+    lab = Lab(database, **{**SMALL, "constraints": never})
+    view = lab.run()
+    assert view.phase == "finished"
+    assert view.feasible == 0
+    assert view.hypervolume is None
+    assert HealthCode.NO_FEASIBLE_SAMPLE in [item.code for item in view.health]
+    front = front_view(database, lab.name)
+    assert (front.items, front.code) == ([], FrontCode.NO_FEASIBLE_SAMPLE)
+    assert front.detail
+    drags = sorted(sample.values["drag"] for sample in full_samples(lab))
+    nearest = front.least_violating
+    assert [item.values["drag"] for item in nearest] == drags[:10]
+    spread = drags[-1] - drags[0]
+    assert nearest[0].violation == pytest.approx((drags[0] + 1.0) / spread)
+    assert nearest[0].broken_limits == ["drag"]
+    assert all(again.equal for again in replay(database, lab.name, None))
+
+
+def test_an_empty_study_has_another_code(database: Database) -> None:
+    lab = Lab(database, **SMALL)
+    assert front_view(database, lab.name).code is FrontCode.NO_SAMPLE
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_an_export_can_be_imported_into_another_study(
+    database: Database, form: Any
+) -> None:
+    lab = Lab(database, **SMALL)
+    lab.run()
+    content = "".join(export(database, lab.name, "samples", form)).encode()
+    again = Lab(database, **SMALL, name="again")
+    read = read_csv if form == "csv" else read_json
+    import_evaluations(
+        database,
+        again.name,
+        lambda spec: read(spec, content),
+        evaluate=False,
+        dry_run=False,
+    )
+    fronts = [front_view(database, name).items for name in (lab.name, again.name)]
+    before, after = [[(item.x, item.values) for item in items] for items in fronts]
+    assert before == after
+    again.run()
+    again.check_counters()
