@@ -136,7 +136,7 @@ class Crowd:
 
     def _any_sample(self, random: Random) -> int:
         with self.database.read() as connection:
-            ids = list(connection.execute(select(samples.c.id)).scalars())
+            ids: list[int] = list(connection.execute(select(samples.c.id)).scalars())
         return random.choice(ids)
 
     def plan(self, random: Random) -> None:
