@@ -2,6 +2,7 @@
 stepping rule reads.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -37,7 +38,7 @@ class Samples:
     all: list[Sample] = field(default_factory=list)
     unsettled_full: int = 0  # samples
     # By objective and whether full
-    unsettled_jobs: dict[tuple[int, bool], int] = field(default_factory=dict)
+    unsettled_jobs: Counter[tuple[int, bool]] = field(default_factory=Counter)
 
     def add(
         self, X: Array, objectives: Iterable[int], *, full: bool, step: int
@@ -50,9 +51,7 @@ class Samples:
             self.all.append(Sample(x, full, step, jobs, unsettled=len(jobs)))
         self.unsettled_full += full * len(X)
         for j in wanted:
-            self.unsettled_jobs[j, full] = self.unsettled_jobs.get((j, full), 0) + len(
-                X
-            )
+            self.unsettled_jobs[j, full] += len(X)
         return list(self.jobs(first))
 
     def jobs(self, first: int = 0) -> Iterator[Job]:
@@ -85,7 +84,7 @@ class Samples:
         sample.unsettled += len(jobs)
         self.unsettled_full += sample.unsettled > 0
         for j in lacking:
-            self.unsettled_jobs[j, True] = self.unsettled_jobs.get((j, True), 0) + 1
+            self.unsettled_jobs[j, True] += 1
         return list(jobs.values())
 
     def _is_lacking(self, sample: Sample, j: int) -> bool:

@@ -228,7 +228,7 @@ class Study:
 
     def _stream(self, j: int) -> Stream:
         generation = self.generations[j]
-        unsettled = self.samples.unsettled_jobs.get((j, generation == 0), 0)
+        unsettled = self.samples.unsettled_jobs[j, generation == 0]
         return Stream(j, generation, len(self.samples.asked(j)), unsettled)
 
     def _breed(self, j: int, number: int, size: int) -> None:
