@@ -17,15 +17,13 @@ from counterpoise.wire.codes import StepKind
 Report = tuple[int, dict[str, Any]]
 
 
-def forecasts(
-    past: Past, steps: Sequence[Step], step: Step, m: int
-) -> tuple[Forecasts, ...]:
-    """One per objective, in the order in which the values were told."""
+def forecasts(past: Past, steps: Sequence[Step], step: Step) -> tuple[Forecasts, ...]:
+    """One per output, in the order in which the values were told."""
     reports = []
     for earlier in steps:
         if earlier.number < step.number:
             reports += list(full_sample_reports(earlier, past.samples))
-    return tuple(_forecasts_of(past, reports, i) for i in range(m))
+    return tuple(_forecasts_of(past, reports, i) for i in range(len(past.values)))
 
 
 def full_sample_reports(step: Step, samples: Sequence[Sample]) -> Iterator[Report]:
@@ -46,7 +44,9 @@ def full_sample_reports(step: Step, samples: Sequence[Sample]) -> Iterator[Repor
 def _forecasts_of(past: Past, reports: Sequence[Report], i: int) -> Forecasts:
     rows = []
     for sample, report in reports:
-        told, co = past.values[i].get(sample), report["co"][i]
+        told = past.values[i].get(sample)
+        # A constraint has no such models
+        co = report["co"][i] if i < len(report["co"]) else None
         if told is not None and co is not None:
             value, seq = told
             rows.append((seq, value, report["plain"][i], co))

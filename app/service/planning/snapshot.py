@@ -225,7 +225,7 @@ def search_snapshot(
         pool=past.partly_known(past.pool()),
         theta=tuple(_theta(model, "theta") for model in models),
         frozen_theta=tuple(_theta(model, "frozen_theta") for model in models),
-        forecasts=forecasts(past, steps, step, problem.m),
+        forecasts=forecasts(past, steps, step),
         warm_starts=tuple(model and model.get("warm_start") for model in models),
     )
 

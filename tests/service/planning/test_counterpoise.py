@@ -141,8 +141,12 @@ def last_snapshot(lab: Lab) -> tuple[Past, Any]:
         },
         {"models": "paper"},
         {"overlap": 3},
+        {
+            "objectives": [OBJECTIVES[0], OBJECTIVES[2]],
+            "constraints": [{**OBJECTIVES[1], "upper": 0.3}],
+        },
     ],
-    ids=["one objective", "none cheap", "shared run", "mixed", "paper", "overlap"],
+    ids=["one", "none-cheap", "shared", "mixed", "paper", "overlap", "constraint"],
 )
 @SQLITE
 def test_other_studies_end_and_are_the_same_again(
