@@ -181,19 +181,19 @@ def add_jobs(
         if sample not in ruled_out
     ]
     _OPEN_SAMPLE.execute(connection, opened)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for sample, runs in wanted.items():
-        shared = {
+        shared: dict[str, Any] = {
             "study_id": study,
             "sample_id": sample,
             "cheap_only": cheap_only,
             "step": number,
             "state": JobState.SUPERSEDED if sample in ruled_out else JobState.READY,
         }
-        rows += [shared | {"objective_id": run} for run in runs]
-    for row in rows:
-        if row["objective_id"] in waiting.get(row["sample_id"], ()):
-            row["state"] = JobState.WAITING
+        waiting_runs = waiting.get(sample, ())
+        for run in runs:
+            state = {"state": JobState.WAITING} if run in waiting_runs else {}
+            rows.append(shared | {"objective_id": run} | state)
     _add_jobs(connection, rows, co_objectives)
 
 
