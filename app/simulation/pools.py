@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import count
 from math import isfinite
-from typing import Literal
 
 import numpy as np
+
+from counterpoise.wire.codes import JobState
 
 MOST_LOG_SIGMA = 3.0
 LEASE = 2.0  # latencies after which a job whose worker vanished is given to another
@@ -54,7 +55,7 @@ class Job:
     sample: int
     objective: int
     full: bool
-    state: Literal["ready", "leased", "done", "failed", "superseded"] = "ready"
+    state: JobState = JobState.READY
     attempts: int = 0
     # a later step was taken while it was leased: its value is welcome, another attempt
     # is not
@@ -107,7 +108,7 @@ class Floor:
         for i, queue in enumerate(self._queues):
             while self._free[i] and queue:
                 _, _, job = heapq.heappop(queue)
-                if job.state == "ready":
+                if job.state is JobState.READY:
                     self._start(job)
 
     def set_timer(self, seconds: float) -> None:
@@ -129,18 +130,18 @@ class Floor:
             job.attempts -= 1  # a loss is no failure
             self._give_back(job)
         elif self.rng.random() >= self.pools[job.objective].failure:
-            job.state = "done"
+            job.state = JobState.DONE
         elif job.attempts >= self.max_attempts:
-            job.state = "failed"
+            job.state = JobState.FAILED
         else:
             self._give_back(job)
         return job
 
     def _give_back(self, job: Job) -> None:
         if job.overtaken:
-            job.state = "superseded"
+            job.state = JobState.SUPERSEDED
         else:
-            job.state = "ready"
+            job.state = JobState.READY
             self.add(job)
 
     def _is_first(self, time: float) -> bool:
@@ -166,7 +167,7 @@ class Floor:
         if job.lost:
             duration = self.rng.random() * duration + LEASE * pool.latency
         self.last_start[job.objective] = self.now
-        job.state, job.attempts = "leased", job.attempts + 1
+        job.state, job.attempts = JobState.LEASED, job.attempts + 1
         self._free[job.objective] -= 1
         self.busy_at_last_start[job.objective] = self.busy()[job.objective]
         self._busy[job.objective] += duration

@@ -5,6 +5,7 @@ the service.
 when it becomes due; its samples appear when its planning time is over.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import nan
@@ -39,7 +40,7 @@ from app.optimizer.strategies.strategy import Strategy
 from app.optimizer.strategies.waiting import NO_STREAMS
 from app.simulation.pools import TIMER_END, Floor, Job, Pool
 from app.simulation.samples import Samples
-from counterpoise.wire.codes import Phase, StepKind
+from counterpoise.wire.codes import JobState, Phase, StepKind
 
 Array = NDArray[np.float64]
 # A point of the unit cube (d,) and an objective's number -> minimised value
@@ -157,10 +158,10 @@ class Study:
             if job is TIMER_END:
                 self._commit()
                 self._decide()
-            elif job.state != "ready":
+            elif job.state is not JobState.READY:
                 self.told_in[job.sample, job.objective] = self.step
                 self.samples.settle(
-                    job, self._evaluate(job) if job.state == "done" else None
+                    job, self._evaluate(job) if job.state is JobState.DONE else None
                 )
                 self._decide()
         return self._report()
@@ -227,7 +228,7 @@ class Study:
 
     def _stream(self, j: int) -> Stream:
         generation = self.generations[j]
-        unsettled = self.samples.unsettled_jobs.get((j, generation == 0), 0)
+        unsettled = self.samples.unsettled_jobs[j, generation == 0]
         return Stream(j, generation, len(self.samples.asked(j)), unsettled)
 
     def _breed(self, j: int, number: int, size: int) -> None:
@@ -364,16 +365,14 @@ class Study:
         return tuple(shares)
 
     def _report(self) -> Report:
-        jobs = [job for sample in self.samples.all for job in sample.jobs.values()]
+        jobs = list(self.samples.jobs())
+        done = Counter(job.objective for job in jobs if job.state is JobState.DONE)
         return Report(
             self.floor.now,
             self.floor.busy_share(),
             self._busy_in_search(),
-            tuple(
-                sum(job.state == "done" and job.objective == j for job in jobs)
-                for j in range(self.problem.m)
-            ),
-            sum(job.state == "failed" for job in jobs),
+            tuple(done[j] for j in range(self.problem.m)),
+            sum(job.state is JobState.FAILED for job in jobs),
             self.step,
             self.history[-1][1] if self.history else nan,  # not one complete sample
             tuple(self.history),

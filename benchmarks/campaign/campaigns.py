@@ -141,7 +141,9 @@ CAMPAIGNS = {
         beside_peers,
         "Other libraries with equal numbers of slow evaluations. All but `hvkg` evaluate"
         " a point's objectives together; `hvkg`, on ZDT2 only, evaluates them apart, and"
-        " is scored by the true values of the front that its models predict.",
+        " is scored by the true values of the front that its models predict. `optuna-gp`,"
+        " `qlognehvi` and `hvkg` need `.venv/bin/pip install --group peers` (torch and"
+        " BoTorch, about a gigabyte; a CPU build is enough).",
         seeds="0-2",
     ),
     "wall-clock": Campaign(

@@ -5,8 +5,6 @@ settings that a study has unless it declares others.
 from dataclasses import replace
 from time import process_time
 
-from threadpoolctl import threadpool_limits
-
 from app.simulation.pools import Pool
 from app.simulation.study import simulate
 from benchmarks.paper.protocol import choose, instance_of
@@ -26,19 +24,18 @@ def run(spec: Spec, code: str = "") -> Outcome:
     ratio = min(float(spec.rc), MAX_RATIO)
     problem = instance.declare((*[ratio] * (spec.m - 1), 1.0))
     before = process_time()
-    with threadpool_limits(limits=1):
-        report = simulate(
-            problem,
-            lambda x, j: float(instance.evaluate(x[None])[0, j]),
-            instance.hypervolume,
-            pools_of(spec),
-            choose(spec.strategy, spec.settings),
-            spec.seed,
-            n=min(instance.n, spec.budget),
-            budget=spec.budget,
-            overlap="auto",
-            planning_s=None,
-        )
+    report = simulate(
+        problem,
+        lambda x, j: float(instance.evaluate(x[None])[0, j]),
+        instance.hypervolume,
+        pools_of(spec),
+        choose(spec.strategy, spec.settings),
+        spec.seed,
+        n=min(instance.n, spec.budget),
+        budget=spec.budget,
+        overlap="auto",
+        planning_s=None,
+    )
     cpu_s = process_time() - before
     timeline = tuple((round(at, 2), round(score, 6)) for at, score in report.history)
     return Outcome(

@@ -14,7 +14,7 @@ from benchmarks.campaign.execute import on_file, open_executor, run_missing
 from benchmarks.campaign.records import as_record, write
 from benchmarks.campaign.result_files import files_of
 from benchmarks.campaign.rows import rows_of
-from benchmarks.commands.arguments import check_names, parse_seeds
+from benchmarks.commands.arguments import check_applies, check_names, parse_seeds
 from benchmarks.commands.options import JsonOption
 from benchmarks.commands.output import print_rows, progress_lines
 from benchmarks.peers.catalogue import NEEDS_TORCH, PEERS
@@ -77,6 +77,7 @@ def campaign(
     specs = specs_of(plan, choice)
     if not specs:
         raise typer.BadParameter("no run of the campaign has all of these properties")
+    check_applies(specs)
     files = files_of(name) if results is None else [results]
     kept = on_file(specs, files)
     if jobs > 0 and len(kept) < len(specs):
@@ -101,9 +102,15 @@ def campaign(
 
 def _strategies(plan: Campaign, given: list[str] | None) -> tuple[str, ...]:
     """Those given, or those of the campaign that can run here."""
-    if given:
-        check_names(given, (*STRATEGIES, *PEERS), "--strategy")
-        return tuple(given)
-    if find_spec("torch") is not None:
-        return plan.strategies
-    return tuple(name for name in plan.strategies if name not in NEEDS_TORCH)
+    missing = () if find_spec("botorch") else NEEDS_TORCH
+    if not given:
+        return tuple(name for name in plan.strategies if name not in missing)
+    check_names(given, (*STRATEGIES, *PEERS), "--strategy")
+    for name in given:
+        if name in missing:
+            raise typer.BadParameter(
+                f"{name} needs torch and botorch, which are not installed:"
+                " .venv/bin/pip install --group peers",
+                param_hint="--strategy",
+            )
+    return tuple(given)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from distributed import LocalCluster
 from typer.testing import CliRunner
 
 from benchmarks.campaign import tables
@@ -105,6 +106,22 @@ def test_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
     count, last = outcome.trace[-1]
     assert count == 112
     assert last == pytest.approx(outcome.igd_plus, abs=1e-6)
+
+
+def test_runs_on_a_dask_cluster() -> None:
+    spec = Spec("dtlz2", 3, 5, "random", 0, budget=112)
+    with (
+        LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            protocol="tcp",
+            dashboard_address=None,
+        ) as cluster,
+        open_executor(cluster.scheduler_address.replace("tcp", "dask"), 1) as pool,
+    ):
+        outcome = pool.submit(run, spec).result()
+    assert outcome.igd_plus == run(spec).igd_plus
 
 
 def test_an_unknown_executor_is_refused() -> None:

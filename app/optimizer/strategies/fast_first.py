@@ -66,7 +66,9 @@ def best_first(data: Data, full: Floats) -> Floats:
 def in_turn(ranked: list[Floats]) -> Floats:
     """The best of each list, then the second of each, …; each point once."""
     depth = max(map(len, ranked))
-    rows = [X[k] for k in range(depth) for X in ranked if k < len(X)]
+    rows = []
+    for k in range(depth):
+        rows += [X[k] for X in ranked if k < len(X)]
     points = np.array(rows).reshape(len(rows), ranked[0].shape[1])
     return points[is_new(points, points[:0])]
 

@@ -5,7 +5,7 @@ What a step reads is a prefix of the study's sequence, so that it is the same ho
 late it is executed.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -213,14 +213,7 @@ def read_past(
         failures=failures,
         wanted=[proposed[objective.run] | imported for objective in objectives],
         limits=problem.limits,
-        joined=[
-            {
-                sample: run
-                for (sample, id_), run in joined.items()
-                if id_ == objective.run
-            }
-            for objective in objectives
-        ],
+        joined=[_joined_with(joined, objective.run) for objective in objectives],
     )
 
 
@@ -254,6 +247,13 @@ def _as_it_was(sample: Sample, step: Step) -> Sample:
         return sample
     was_promoted = step.kind is StepKind.SEARCH and sample.promoted_in < step.number
     return sample if was_promoted else replace(sample, full=False)
+
+
+def _joined_with(
+    joined: Mapping[tuple[int, int], JoinedRun], objective: int
+) -> dict[int, JoinedRun]:
+    """By sample: the runs of one objective."""
+    return {sample: run for (sample, of), run in joined.items() if of == objective}
 
 
 def _is_of_later_promotion(sample: Sample, number: int) -> bool:
