@@ -32,6 +32,7 @@ NAMES = (
     "fast-first",
     "brood-interleaving",
     "speculative-interleaving",
+    "mht",
 )
 
 
