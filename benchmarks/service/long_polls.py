@@ -19,9 +19,9 @@ import httpx
 from benchmarks.service.postgresql import running_postgresql
 
 WAITING, ACTIVE = 200, 20
-ROUNDS, ROUND_S = 4, 8.0
+ROUNDS, ROUND_S = 3, 6.0
 PACE_S = 0.2  # from ask to ask of an active worker
-SAMPLES = 3000
+SAMPLES = 1900  # more than the active workers can get
 STUDY = {
     "name": "load",
     "variables": [{"name": f"x{k}", "low": 0.0, "high": 1.0} for k in range(4)],

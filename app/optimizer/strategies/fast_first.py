@@ -39,7 +39,7 @@ def fast_first_step(
     selected: list[Source] = ["selected"] * len(chosen)
     full = Drawn(chosen, tuple(selected))
     if missing > 0:
-        no_parents = np.empty((0, problem.d))
+        no_parents = np.empty((0, problem.width))
         others = take_full(
             problem,
             snapshot,
@@ -83,7 +83,7 @@ def _generation(
     rng: Generator,
 ) -> Drawn:
     if data is None:
-        return Drawn(np.empty((0, problem.d)), ())
+        return Drawn(np.empty((0, problem.width)), ())
     taken = np.vstack([known_points(snapshot, j), full])
     ids = np.arange(len(data))
     X = next_generation(problem, data, ids, int(counts[j]), rng, taken)
