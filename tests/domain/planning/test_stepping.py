@@ -3,7 +3,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.planning.stepping import (
@@ -245,6 +245,7 @@ def test_samples_planned_ahead(
     assert planned_ahead(slots, planning_s, duration_s) == expected
 
 
+@settings(deadline=None)  # on a loaded machine
 @given(
     slots=st.integers(1, 32),
     batch=st.one_of(st.none(), st.integers(1, 10)),
