@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
+import psutil
 
 from benchmarks.service.postgresql import running_postgresql
 
@@ -42,21 +43,24 @@ def main(checkouts: dict[str, Path], databases: Sequence[str]) -> None:
         postgresql = stack.enter_context(running_postgresql())
         for database in databases:
             with ExitStack() as servers:
-                urls = {}
+                running = {}
                 for version, checkout in checkouts.items():
                     location = f"sqlite:///{folder / version}.db"
                     if database == "postgresql":
                         location = postgresql.create()
                     server = serving(checkout, location, folder / f"{version}.log")
-                    urls[version] = servers.enter_context(server)
-                measure(database, urls)
+                    running[version] = servers.enter_context(server)
+                measure(database, running)
 
 
-def measure(database: str, urls: dict[str, str]) -> None:
-    times: dict[str, Times] = {version: {"ask": [], "tell": []} for version in urls}
+def measure(database: str, running: dict[str, tuple[str, int]]) -> None:
+    times: dict[str, Times] = {version: {"ask": [], "tell": []} for version in running}
+    cpu_s = dict.fromkeys(running, 0.0)
     for _ in range(ROUNDS):
-        for version, url in urls.items():
+        for version, (url, pid) in running.items():
+            before = cpu_seconds(pid)
             asyncio.run(load(url, times[version]))
+            cpu_s[version] += cpu_seconds(pid) - before
     for version, measured in times.items():
         row: dict[str, object] = {"database": database, "version": version}
         for request, seconds in measured.items():
@@ -64,8 +68,16 @@ def measure(database: str, urls: dict[str, str]) -> None:
             row[f"{request}s"] = len(seconds)
             row[f"{request} p50 ms"] = round(1e3 * cuts[49], 1)
             row[f"{request} p99 ms"] = round(1e3 * cuts[98], 1)
+        # With the 200 long polls; another load of the machine changes it little
+        cycles = len(measured["tell"])
+        row["server CPU ms per ask and tell"] = round(1e3 * cpu_s[version] / cycles, 2)
         sys.stdout.write(json.dumps(row) + "\n")
         sys.stdout.flush()
+
+
+def cpu_seconds(pid: int) -> float:
+    times = psutil.Process(pid).cpu_times()
+    return float(times.user + times.system)
 
 
 async def load(url: str, times: Times) -> None:
@@ -133,8 +145,10 @@ async def work(
 
 
 @contextmanager
-def serving(checkout: Path, database_url: str, log: Path) -> Iterator[str]:
-    """A server and a planner of this checkout; yields the URL when the jobs are there."""
+def serving(checkout: Path, database_url: str, log: Path) -> Iterator[tuple[str, int]]:
+    """A server and a planner of this checkout; yields URL and process id of the server
+    when the jobs are there.
+    """
     environment = {
         **{k: v for k, v in os.environ.items() if not k.startswith("COUNTERPOISE_")},
         "PYTHONPATH": str(checkout),
@@ -164,7 +178,7 @@ def serving(checkout: Path, database_url: str, log: Path) -> Iterator[str]:
             httpx.post(f"{url}/studies", json=STUDY).raise_for_status()
             while httpx.get(f"{url}/studies/load").json()["planned_full"] < SAMPLES:
                 time.sleep(0.2)
-            yield url
+            yield url, process.pid
         finally:
             process.terminate()
 
