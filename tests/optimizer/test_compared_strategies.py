@@ -31,6 +31,7 @@ NAMES = (
     "fast-first",
     "brood-interleaving",
     "speculative-interleaving",
+    "mht",
 )
 
 
