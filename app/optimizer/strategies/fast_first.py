@@ -98,4 +98,4 @@ def needs_cheap(problem: Problem) -> str | None:
     )
 
 
-FAST_FIRST = Strategy(step=fast_first_step, refusal=needs_cheap)
+FAST_FIRST = Strategy(step=fast_first_step, refusal=needs_cheap, follows_limits=False)

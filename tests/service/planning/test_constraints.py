@@ -4,6 +4,7 @@ from typing import Any, ClassVar, get_args
 
 import pytest
 
+from app.optimizer.strategies.catalogue import STRATEGIES
 from app.service.files.csv_reader import read_csv
 from app.service.files.export import export
 from app.service.files.import_evaluations import import_evaluations
@@ -14,7 +15,7 @@ from app.service.studies.listings import list_samples
 from app.store.database import Database
 from app.store.tables import steps
 from counterpoise.wire.codes import FrontCode, HealthCode
-from counterpoise.wire.specification import Strategy
+from counterpoise.wire.specification import SpecificationInvalid, Strategy
 from counterpoise.wire.views import SampleView
 from counterpoise.wire.work import Job, Tell
 from tests.service.lab import Lab
@@ -32,12 +33,15 @@ SMALL: dict[str, Any] = {
 }
 
 
+WITH_LIMITS = [name for name in get_args(Strategy) if STRATEGIES[name].follows_limits]
+
+
 def full_samples(lab: Lab) -> list[SampleView]:
     return [view for _, view in list_samples(lab.database, lab.name, 0, 1000, True)]
 
 
 @pytest.mark.parametrize("backend", ["sqlite"])
-@pytest.mark.parametrize("strategy", get_args(Strategy))
+@pytest.mark.parametrize("strategy", WITH_LIMITS)
 def test_every_strategy_ends_with_a_feasible_front_and_replays(
     database: Database, strategy: str
 ) -> None:
@@ -59,6 +63,16 @@ def test_every_strategy_ends_with_a_feasible_front_and_replays(
     assert set(view.hypervolume.reference_point) == {"mass", "crash"}
     assert all(again.equal for again in replay(database, lab.name, None))
     lab.check_counters()
+
+
+def test_strategies_without_limits_refuse_them(database: Database) -> None:
+    assert {"sbp-bo", "k-rvea", "parego", "random"} <= set(WITH_LIMITS)
+    objectives = [{"name": "mass"}, {"name": "crash", "upper": 1.0}]
+    for limits in ({"constraints": CONSTRAINTS}, {"objectives": objectives}):
+        with pytest.raises(SpecificationInvalid) as refused:
+            Lab(database, strategy="mht", **limits)
+        (fault,) = refused.value.faults
+        assert fault.pointer == "#/strategy"
 
 
 def test_a_sample_lists_the_limits_that_it_breaks(database: Database) -> None:
