@@ -1,6 +1,7 @@
 """Processes that compute for another process, and exit with it."""
 
 import signal
+import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -8,6 +9,10 @@ from multiprocessing import get_context
 from typing import Any
 
 from counterpoise.child_processes import end_with_parent
+
+# Of the process that removes the semaphores of killed processes: it need not say so.
+# It inherits the options of the process that starts it.
+QUIET_TRACKER = "ignore:resource_tracker:UserWarning"
 
 
 class RestartingPool:
@@ -24,6 +29,8 @@ class RestartingPool:
         self._start()
 
     def _start(self) -> None:
+        if QUIET_TRACKER not in sys.warnoptions:
+            sys.warnoptions.append(QUIET_TRACKER)
         self._pool = ProcessPoolExecutor(
             self._size,
             get_context("spawn"),

@@ -6,6 +6,7 @@ from benchmarks.commands.campaign import campaign
 from benchmarks.commands.constrained import constrained
 from benchmarks.commands.mixed import mixed
 from benchmarks.commands.paper import inspect, paper
+from benchmarks.commands.report import report
 from benchmarks.commands.service import service, store
 from benchmarks.commands.simulate import simulate
 from benchmarks.commands.slots import belief, slots
@@ -14,6 +15,7 @@ from benchmarks.commands.speed import gp, step
 COMMANDS = (
     paper,
     campaign,
+    report,
     inspect,
     constrained,
     mixed,

@@ -8,9 +8,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 # Standard input is a pipe from the benchmark: it ends when the benchmark does, in
 # whatever way.
@@ -26,13 +27,22 @@ PATIENCE_S = 60.0
 @contextmanager
 def serving(url: str) -> Iterator[int]:
     """Starts a server without a planner; yields its port once it accepts requests."""
-    with _running("serve", "--no-planner", "--port", "0", url=url) as (process, log):
+    with server_process(url) as (port, _):
+        yield port
+
+
+@contextmanager
+def server_process(url: str, **variables: str) -> Iterator[tuple[int, int]]:
+    """The same with further variables in its environment; yields port and process id."""
+    with _running(
+        "serve", "--no-planner", "--port", "0", url=url, variables=variables
+    ) as (process, log):
         deadline = time.monotonic() + PATIENCE_S
         while (port := _port(log)) is None:
             if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"the server did not start: {log.read_text()}")
             time.sleep(0.05)
-        yield port
+        yield port, process.pid
 
 
 @contextmanager
@@ -43,7 +53,7 @@ def planning(url: str) -> Iterator[None]:
 
 @contextmanager
 def _running(
-    *arguments: str, url: str
+    *arguments: str, url: str, variables: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
     environment = {
         name: value
@@ -51,6 +61,7 @@ def _running(
         if not name.startswith("COUNTERPOISE_")
     }
     environment |= {"COUNTERPOISE_DATABASE_URL": url, "COUNTERPOISE_LOG_FORMAT": "json"}
+    environment |= variables
     command = [sys.executable, "-c", _COMMAND, *arguments]
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"

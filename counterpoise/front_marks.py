@@ -22,7 +22,7 @@ def marks(front: Sequence[FrontItem], goals: Sequence[Goal]) -> dict[int, list[s
     objective), after each objective was scaled to the range of the front.
     """
     found: dict[int, list[str]] = {}
-    goals = [goal for goal in goals if all(goal.name in item.values for item in front)]
+    goals = [goal for goal in goals if _is_known(goal, front)]
     for goal in goals:
         if front:
             best = min(front, key=lambda item: _cost(item, goal))
@@ -33,12 +33,14 @@ def marks(front: Sequence[FrontItem], goals: Sequence[Goal]) -> dict[int, list[s
 
 
 def knee(front: Sequence[FrontItem], goals: Sequence[Goal]) -> FrontItem:
-    lows = [min(_cost(item, goal) for item in front) for goal in goals]
-    highs = [max(_cost(item, goal) for item in front) for goal in goals]
+    ranges = []
+    for goal in goals:
+        costs = [_cost(item, goal) for item in front]
+        ranges.append((min(costs), max(costs)))
 
     def distance(item: FrontItem) -> float:
         total = 0.0
-        for goal, low, high in zip(goals, lows, highs, strict=True):
+        for goal, (low, high) in zip(goals, ranges, strict=True):
             if high > low:
                 total += ((_cost(item, goal) - low) / (high - low)) ** 2
         return total
@@ -51,6 +53,10 @@ def sorted_front(front: Sequence[FrontItem], goals: Sequence[Goal]) -> list[Fron
     if not goals or any(goals[0].name not in item.values for item in front):
         return list(front)
     return sorted(front, key=lambda item: _cost(item, goals[0]))
+
+
+def _is_known(goal: Goal, front: Sequence[FrontItem]) -> bool:
+    return all(goal.name in item.values for item in front)
 
 
 def _cost(item: FrontItem, goal: Goal) -> float:

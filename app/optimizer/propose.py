@@ -32,7 +32,7 @@ def propose(
     proposal's `models.frozen`. `clock`: measures `Proposal.timings`. Neither the order
     of rows nor `fit`, `frozen` or `clock` changes the points.
     """
-    refusal = strategy.why_not(problem)
+    refusal = strategy.refusal(problem)
     if refusal is not None:
         raise ValueError(refusal)
     resources = Resources(fit, truth or {}, frozen, clock)

@@ -192,6 +192,10 @@ class Snapshot:
         steps = self.steps_of_full
         return np.asarray((steps > 0) & (steps == steps.max(initial=0)))
 
+    @property
+    def has_infeasible(self) -> bool:
+        return any(len(X) > 0 for X in self.infeasible)
+
     def _check_points(self) -> None:
         d = self.X.shape[1]
         data_sets = (*self.partial, *self.extra, *self.frozen)

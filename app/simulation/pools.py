@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import count
 from math import isfinite
-from typing import Literal
 
 import numpy as np
 
+from counterpoise.wire.codes import JobState
+
 MOST_LOG_SIGMA = 3.0
+LEASE = 2.0  # latencies after which a job whose worker vanished is given to another
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,9 @@ class Pool:
     failure: float = 0.0  # probability that an attempt fails
     # of the logarithm of a duration, whose mean stays the latency; 0: see jitter
     log_sigma: float = 0.0
+    # probability that a worker vanishes during an attempt; another takes its place when
+    # the lease expires
+    vanish: float = 0.0
 
     def __post_init__(self) -> None:
         latency = isfinite(self.latency) and self.latency > 0
@@ -30,10 +35,11 @@ class Pool:
             and self.workers >= 1
             and 0 <= self.jitter < 1
             and 0 <= self.failure < 1
+            and 0 <= self.vanish < 1
             and 0 <= self.log_sigma <= MOST_LOG_SIGMA
         ):
             raise ValueError(
-                "a pool needs finite latency > 0, workers >= 1, jitter and failure in [0, 1),"
+                "a pool needs finite latency > 0, workers >= 1; jitter, failure and vanish in [0, 1);"
                 f" log_sigma from 0 to {MOST_LOG_SIGMA:g}: {self}"
             )
 
@@ -49,11 +55,12 @@ class Job:
     sample: int
     objective: int
     full: bool
-    state: Literal["ready", "leased", "done", "failed", "superseded"] = "ready"
+    state: JobState = JobState.READY
     attempts: int = 0
     # a later step was taken while it was leased: its value is welcome, another attempt
     # is not
     overtaken: bool = False
+    lost: bool = False  # its worker vanishes during this attempt
 
 
 class TimerEnd(Enum):
@@ -101,7 +108,7 @@ class Floor:
         for i, queue in enumerate(self._queues):
             while self._free[i] and queue:
                 _, _, job = heapq.heappop(queue)
-                if job.state == "ready":
+                if job.state is JobState.READY:
                     self._start(job)
 
     def set_timer(self, seconds: float) -> None:
@@ -119,16 +126,23 @@ class Floor:
             return None
         self.now, _, job = heapq.heappop(self._running)
         self._free[job.objective] += 1
-        if self.rng.random() >= self.pools[job.objective].failure:
-            job.state = "done"
+        if job.lost:
+            job.attempts -= 1  # a loss is no failure
+            self._give_back(job)
+        elif self.rng.random() >= self.pools[job.objective].failure:
+            job.state = JobState.DONE
         elif job.attempts >= self.max_attempts:
-            job.state = "failed"
-        elif job.overtaken:
-            job.state = "superseded"
+            job.state = JobState.FAILED
         else:
-            job.state = "ready"
-            self.add(job)
+            self._give_back(job)
         return job
+
+    def _give_back(self, job: Job) -> None:
+        if job.overtaken:
+            job.state = JobState.SUPERSEDED
+        else:
+            job.state = JobState.READY
+            self.add(job)
 
     def _is_first(self, time: float) -> bool:
         return not self._running or time <= self._running[0][0]
@@ -149,8 +163,11 @@ class Floor:
     def _start(self, job: Job) -> None:
         pool = self.pools[job.objective]
         duration = pool.duration(self.rng)
+        job.lost = pool.vanish > 0.0 and bool(self.rng.random() < pool.vanish)
+        if job.lost:
+            duration = self.rng.random() * duration + LEASE * pool.latency
         self.last_start[job.objective] = self.now
-        job.state, job.attempts = "leased", job.attempts + 1
+        job.state, job.attempts = JobState.LEASED, job.attempts + 1
         self._free[job.objective] -= 1
         self.busy_at_last_start[job.objective] = self.busy()[job.objective]
         self._busy[job.objective] += duration

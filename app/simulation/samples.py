@@ -2,7 +2,8 @@
 stepping rule reads.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from app.optimizer.samples import Samples as KnownSamples
 from app.optimizer.snapshot import Data
 from app.simulation.pools import Job
+from counterpoise.wire.codes import JobState
 
 Array = NDArray[np.float64]
 
@@ -24,6 +26,10 @@ class Sample:
     values: dict[int, float] = field(default_factory=dict)
     unsettled: int = 0
 
+    @property
+    def has_failed(self) -> bool:
+        return any(job.state is JobState.FAILED for job in self.jobs.values())
+
 
 @dataclass(slots=True)
 class Samples:
@@ -32,7 +38,7 @@ class Samples:
     all: list[Sample] = field(default_factory=list)
     unsettled_full: int = 0  # samples
     # By objective and whether full
-    unsettled_jobs: dict[tuple[int, bool], int] = field(default_factory=dict)
+    unsettled_jobs: Counter[tuple[int, bool]] = field(default_factory=Counter)
 
     def add(
         self, X: Array, objectives: Iterable[int], *, full: bool, step: int
@@ -45,10 +51,52 @@ class Samples:
             self.all.append(Sample(x, full, step, jobs, unsettled=len(jobs)))
         self.unsettled_full += full * len(X)
         for j in wanted:
-            self.unsettled_jobs[j, full] = self.unsettled_jobs.get((j, full), 0) + len(
-                X
-            )
-        return [job for sample in self.all[first:] for job in sample.jobs.values()]
+            self.unsettled_jobs[j, full] += len(X)
+        return list(self.jobs(first))
+
+    def jobs(self, first: int = 0) -> Iterator[Job]:
+        """Of all samples from this one on."""
+        for sample in self.all[first:]:
+            yield from sample.jobs.values()
+
+    def add_cheap(self, points: Sequence[Array], *, step: int) -> list[Job]:
+        """Cheap-only samples: the points of each objective, where equal points are one
+        sample.
+        """
+        wanted: dict[bytes, tuple[Array, list[int]]] = {}
+        for j, X in enumerate(points):
+            for x in X:
+                wanted.setdefault(x.tobytes(), (x, []))[1].append(j)
+        jobs = []
+        for x, objectives in wanted.values():
+            jobs += self.add(x[None], objectives, full=False, step=step)
+        return jobs
+
+    def promote(self, number: int, step: int) -> list[Job]:
+        """A cheap-only sample becomes a full one; the jobs that it lacks."""
+        sample = self.all[number]
+        for job in sample.jobs.values():
+            job.overtaken = False
+        lacking = [j for j in range(self.m) if self._is_lacking(sample, j)]
+        jobs = {j: Job(number, j, full=True) for j in lacking}
+        sample.jobs |= jobs
+        sample.full, sample.step = True, step
+        sample.unsettled += len(jobs)
+        self.unsettled_full += sample.unsettled > 0
+        for j in lacking:
+            self.unsettled_jobs[j, True] += 1
+        return list(jobs.values())
+
+    def _is_lacking(self, sample: Sample, j: int) -> bool:
+        return j not in sample.jobs or sample.jobs[j].state is JobState.SUPERSEDED
+
+    def pool(self) -> list[int]:
+        """Cheap-only samples with a value and without a failure: they can be promoted."""
+        return [
+            i
+            for i, sample in enumerate(self.all)
+            if not sample.full and sample.values and not sample.has_failed
+        ]
 
     def settle(self, job: Job, value: float | None = None) -> None:
         """The job is done with this value, or failed for good, or superseded."""
@@ -63,10 +111,10 @@ class Samples:
         for sample in self.all:
             if sample.unsettled and not sample.full:
                 for job in sample.jobs.values():
-                    if job.state == "ready":
-                        job.state = "superseded"
+                    if job.state is JobState.READY:
+                        job.state = JobState.SUPERSEDED
                         self.settle(job)
-                    elif job.state == "leased":
+                    elif job.state is JobState.LEASED:
                         job.overtaken = True
 
     def full(self) -> list[int]:

@@ -5,10 +5,11 @@ the service.
 when it becomes due; its samples appear when its planning time is over.
 """
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import nan
-from time import perf_counter
+from time import process_time
 from typing import Literal
 
 import numpy as np
@@ -34,10 +35,12 @@ from app.optimizer.random_streams import NO_OBJECTIVE, generator
 from app.optimizer.search.design import initial_design
 from app.optimizer.search.genetic_algorithm import next_generation
 from app.optimizer.snapshot import Data, Snapshot, WarmStart
+from app.optimizer.strategies.initial_phase import initial_points
 from app.optimizer.strategies.strategy import Strategy
+from app.optimizer.strategies.waiting import NO_STREAMS
 from app.simulation.pools import TIMER_END, Floor, Job, Pool
 from app.simulation.samples import Samples
-from counterpoise.wire.codes import Phase, StepKind
+from counterpoise.wire.codes import JobState, Phase, StepKind
 
 Array = NDArray[np.float64]
 # A point of the unit cube (d,) and an objective's number -> minimised value
@@ -81,7 +84,7 @@ def simulate(
     for the slowest objective.
 
     `batch` and `overlap` as in a specification. `planning_s`: of each step, in the unit
-    of the latencies; None: as long as the step takes here, in seconds.
+    of the latencies; None: the CPU time that the step takes here, in seconds.
     """
     if len(pools) != problem.m:
         raise ValueError(
@@ -121,6 +124,7 @@ class Study:
     step: int = 0
     lookahead: int = 0
     planned: Proposal | None = None  # of the step that is being planned
+    pool: list[int] = field(default_factory=list)  # samples that it may promote
     search_began: tuple[float, tuple[float, ...]] | None = None  # time, busy until then
     finished: bool = False
     # The last one of each stream that has not ended
@@ -136,7 +140,8 @@ class Study:
 
     def __post_init__(self) -> None:
         self.samples = Samples(self.problem.width, self.problem.m)
-        self.generations = dict.fromkeys(self.problem.cheap, 0)
+        streams = self.problem.cheap if self._has_streams else ()
+        self.generations = dict.fromkeys(streams, 0)
         self.frozen = [[] for _ in range(self.problem.m)]
 
     def run(self) -> Report:
@@ -146,14 +151,17 @@ class Study:
             generator(self.seed, StepKind.INITIAL, NO_OBJECTIVE, 0),
         )
         self._plan(design, range(self.problem.m), full=True)
+        if self.strategy.initial.common:
+            rng = generator(self.seed, StepKind.STREAM, NO_OBJECTIVE, 0)
+            self._plan_cheap(initial_points(self.problem, self.n, design, rng))
         while not self.finished and (job := self.floor.finish()):
             if job is TIMER_END:
                 self._commit()
                 self._decide()
-            elif job.state != "ready":
+            elif job.state is not JobState.READY:
                 self.told_in[job.sample, job.objective] = self.step
                 self.samples.settle(
-                    job, self._evaluate(job) if job.state == "done" else None
+                    job, self._evaluate(job) if job.state is JobState.DONE else None
                 )
                 self._decide()
         return self._report()
@@ -212,9 +220,15 @@ class Study:
             return Phase.FINISHED
         return Phase.SEARCH if self.step else Phase.INITIAL
 
+    @property
+    def _has_streams(self) -> bool:
+        """Whether each cheap objective has a search of its own beside the design."""
+        initial = self.strategy.initial
+        return initial is not NO_STREAMS and not initial.common
+
     def _stream(self, j: int) -> Stream:
         generation = self.generations[j]
-        unsettled = self.samples.unsettled_jobs.get((j, generation == 0), 0)
+        unsettled = self.samples.unsettled_jobs[j, generation == 0]
         return Stream(j, generation, len(self.samples.asked(j)), unsettled)
 
     def _breed(self, j: int, number: int, size: int) -> None:
@@ -234,20 +248,21 @@ class Study:
 
     def _search(self, number: int, size: int) -> None:
         self._score()
-        if self.step == 0:
+        if self.step == 0 and self._has_streams:
             self.frozen = [
                 self.samples.told(j) if j in self.problem.cheap else []
                 for j in range(self.problem.m)
             ]
         rng = generator(self.seed, StepKind.SEARCH, NO_OBJECTIVE, number)
+        self.pool = self.samples.pool()
         snapshot = self._snapshot(number, size)
         if self.search_began is None:
             self.search_began = (self.floor.now, self.floor.busy())
-        began = perf_counter()
+        began = process_time()
         self.planned = propose(
             self.problem, snapshot, self.strategy, rng, frozen=self.models
         )
-        took_s = perf_counter() - began if self.planning_s is None else self.planning_s
+        took_s = process_time() - began if self.planning_s is None else self.planning_s
         slowest = max(pool.latency for pool in self.floor.pools)
         if self.declared_overlap is None:
             self.lookahead = planned_ahead(self._slow_slots(), took_s, slowest)
@@ -261,16 +276,18 @@ class Study:
         """The samples of the planned step appear."""
         proposal, self.planned = self.planned, None
         assert proposal is not None  # noqa: S101
+        for number in proposal.promoted:
+            for job in self.samples.promote(self.pool[number], self.step):
+                self.floor.add(job)
         if supersedes(Step(self.step, len(proposal.full))):
             self.samples.supersede_cheap_only()
         self.models = proposal.models.frozen
         self.theta, self.frozen_theta = proposal.theta, proposal.frozen_theta
         self.warm_starts = proposal.warm_starts
         # There is no new point, nor will there be
-        self.finished = len(proposal.full) == 0
+        self.finished = len(proposal.full) + len(proposal.promoted) == 0
         self._plan(proposal.full, range(self.problem.m), full=True)
-        for j, X in enumerate(proposal.cheap):
-            self._plan(X, [j], full=False)
+        self._plan_cheap(proposal.cheap)
 
     def _snapshot(self, number: int, size: int) -> Snapshot:
         samples, objectives = self.samples, range(self.problem.m)
@@ -300,6 +317,7 @@ class Study:
             frozen=tuple(self._frozen(j) for j in objectives),
             pending=tuple(samples.unknown(running, j) for j in objectives),
             running=samples.partly_known(running),
+            pool=samples.partly_known(self.pool),
             taken=tuple(samples.points(samples.asked(j)) for j in objectives),
             theta=self.theta,
             frozen_theta=self.frozen_theta,
@@ -320,6 +338,10 @@ class Study:
 
     def _plan(self, X: Array, objectives: Iterable[int], *, full: bool) -> None:
         for job in self.samples.add(X, objectives, full=full, step=self.step):
+            self.floor.add(job)
+
+    def _plan_cheap(self, points: Sequence[Array]) -> None:
+        for job in self.samples.add_cheap(points, step=self.step):
             self.floor.add(job)
 
     def _score(self) -> None:
@@ -343,16 +365,14 @@ class Study:
         return tuple(shares)
 
     def _report(self) -> Report:
-        jobs = [job for sample in self.samples.all for job in sample.jobs.values()]
+        jobs = list(self.samples.jobs())
+        done = Counter(job.objective for job in jobs if job.state is JobState.DONE)
         return Report(
             self.floor.now,
             self.floor.busy_share(),
             self._busy_in_search(),
-            tuple(
-                sum(job.state == "done" and job.objective == j for job in jobs)
-                for j in range(self.problem.m)
-            ),
-            sum(job.state == "failed" for job in jobs),
+            tuple(done[j] for j in range(self.problem.m)),
+            sum(job.state is JobState.FAILED for job in jobs),
             self.step,
             self.history[-1][1] if self.history else nan,  # not one complete sample
             tuple(self.history),

@@ -2,6 +2,7 @@
 any number of jobs.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ class QueueCounts:
 
     study: str
     objective: str
+    state: str  # of the study
     created: int
     waiting: int
     leased: int
@@ -70,6 +72,7 @@ def queue_counts(connection: Connection, most_studies: int) -> list[QueueCounts]
         select(
             studies.c.name.label("study"),
             objectives.c.name.label("objective"),
+            studies.c.state,
             objectives.c.created,
             objectives.c.waiting,
             func.coalesce(leased.c.leased, 0).label("leased"),
@@ -122,7 +125,17 @@ def steps_done_since(connection: Connection, at: float) -> list[ExecutedStep]:
     return [ExecutedStep(*row) for row in rows]
 
 
-def count_live_workers(connection: Connection) -> int:
+@dataclass(frozen=True, slots=True)
+class LiveWorkers:
+    """Workers that ask for the same jobs."""
+
+    studies: tuple[str, ...]
+    objectives: tuple[str, ...]
+    count: int
+    taking: int  # without those that get no more jobs
+
+
+def live_workers_by_jobs(connection: Connection) -> list[LiveWorkers]:
     """Workers that asked recently, or hold a job: a worker that computes for hours does
     not ask.
     """
@@ -133,8 +146,11 @@ def count_live_workers(connection: Connection) -> int:
     )
     was_seen = and_(seen_within(ALIVE_S), workers.c.left_at.is_(None))
     is_alive = or_(was_seen, workers.c.id.in_(holding))
-    return int(
-        connection.execute(
-            select(func.count()).select_from(workers).where(is_alive)
-        ).scalar_one()
-    )
+    query = select(workers.c.studies, workers.c.objectives, workers.c.drained)
+    count: Counter[tuple[Any, Any]] = Counter()
+    taking: Counter[tuple[Any, Any]] = Counter()
+    for row in connection.execute(query.where(is_alive)):
+        asked = (tuple(row.studies), tuple(row.objectives))
+        count[asked] += 1
+        taking[asked] += not row.drained
+    return [LiveWorkers(*asked, count[asked], taking[asked]) for asked in count]

@@ -5,7 +5,7 @@ interrupted goes on where it was.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from multiprocessing import get_context
@@ -26,10 +26,13 @@ def run_missing(
     file: Path,
     executor: Executor,
     report: Callable[[Outcome], None],
+    known: Collection[Spec] = (),
 ) -> None:
-    """Every instance once before any a second time, small ones first."""
-    on_file = results.read(file)
-    missing = [spec for spec in dict.fromkeys(specs) if spec not in on_file]
+    """Runs that are neither known nor in the file: every instance once before any a
+    second time, small ones first.
+    """
+    kept = {*known, *results.read(file)}
+    missing = [spec for spec in dict.fromkeys(specs) if spec not in kept]
     missing.sort(key=lambda spec: (spec.seed, spec.m))
     code = fingerprint()
     futures = [executor.submit(run, spec, code) for spec in missing]
@@ -68,6 +71,9 @@ def open_executor(address: str, jobs: int) -> Iterator[Executor]:
         yield pool
 
 
-def on_file(specs: Iterable[Spec], file: Path) -> dict[Spec, Outcome]:
-    kept = results.read(file)
+def on_file(specs: Iterable[Spec], files: Iterable[Path]) -> dict[Spec, Outcome]:
+    """The finished runs of all files; of equal ones that of the last file."""
+    kept: dict[Spec, Outcome] = {}
+    for file in files:
+        kept |= results.read(file)
     return {spec: kept[spec] for spec in specs if spec in kept}

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 
 from benchmarks.campaign.campaigns import Campaign, Score
 from benchmarks.campaign.significance import Assessment, assessments
+from benchmarks.campaign.wall_clock import end_of
 from benchmarks.paper.results import Outcome, Spec
 from benchmarks.paper.tables import Entry
 
@@ -13,7 +14,9 @@ from benchmarks.paper.tables import Entry
 @dataclass(frozen=True, slots=True)
 class Cell:
     scores: tuple[float, ...]  # one per seed
+    seeds: tuple[int, ...]
     step_s: float  # mean of the runs' medians
+    end_s: float | None  # median end in virtual time
     assessment: Assessment | None  # beside the first column; None: not tested
 
     @property
@@ -30,6 +33,7 @@ class Row:
     problem: str
     m: int
     ratios: str
+    slots: str  # "4 faulty"; empty: not in virtual time
     score: Score
     cells: dict[str, Cell]
     paper: dict[str, Entry]
@@ -40,19 +44,20 @@ class Row:
         return min(self.cells, key=lambda name: sign * self.cells[name].mean)
 
 
-# Problem, m, d, ratios
-Instance = tuple[str, int, int, str]
+# Problem, m, d, ratios, slots
+Instance = tuple[str, int, int, str, str]
 
 
 def instance_of(spec: Spec) -> Instance:
-    ratios = spec.ratios or (*[float(spec.rc)] * (spec.m - 1), 1.0)
-    shown = ",".join(f"{ratio:g}" for ratio in ratios)
-    return spec.problem, spec.m, spec.d, f"({shown})" if spec.ratios else str(spec.rc)
+    slots = str(spec.slots) if spec.slots else ""
+    workers = f"{slots} faulty" if spec.faulty else slots
+    return spec.problem, spec.m, spec.d, spec.shown_ratios, workers
 
 
 def score_of(campaign: Campaign, outcome: Outcome) -> tuple[Score, float]:
-    """IGD+ or IGD; of ZDT problems the hypervolume."""
-    if outcome.spec.problem.startswith("zdt"):
+    """The campaign's score; of ZDT problems the hypervolume."""
+    is_zdt = outcome.spec.problem.startswith("zdt")
+    if is_zdt or campaign.score == "hypervolume":
         return "hypervolume", outcome.hypervolume or 0.0
     if campaign.score == "igd" and outcome.igd is not None:
         return "igd", outcome.igd
@@ -70,7 +75,7 @@ def rows_of(campaign: Campaign, outcomes: Iterable[Outcome]) -> list[Row]:
 def _row(
     campaign: Campaign, instance: Instance, columns: dict[str, list[Outcome]]
 ) -> Row:
-    problem, m, _, ratios = instance
+    problem, m, _, ratios, slots = instance
     names = [name for name in campaign.strategies if name in columns]
     names += [name for name in columns if name not in names]
     scores = {
@@ -84,7 +89,9 @@ def _row(
     cells = {
         name: Cell(
             tuple(scores[name]),
+            tuple(run.spec.seed for run in columns[name]),
             fmean(run.step_s for run in columns[name]),
+            median(map(end_of, columns[name])) if slots else None,
             found.get(name),
         )
         for name in names
@@ -95,7 +102,7 @@ def _row(
         for column in campaign.paper_columns
     }
     paper = {name: entry for name, entry in entries.items() if entry is not None}
-    return Row(problem, m, ratios, kind, cells, paper)
+    return Row(problem, m, ratios, slots, kind, cells, paper)
 
 
 def agreement(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:

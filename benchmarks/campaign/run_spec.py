@@ -1,11 +1,20 @@
-"""One run of a campaign: a strategy of ours, or another library."""
+"""One run of a campaign: a strategy of ours, in the paper's protocol or in virtual
+time, or another library.
+"""
 
+from threadpoolctl import threadpool_limits
+
+from benchmarks.campaign import wall_clock
 from benchmarks.paper import protocol
 from benchmarks.paper.results import Outcome, Spec
 from benchmarks.peers import catalogue
 
 
 def run(spec: Spec, code: str = "") -> Outcome:
-    if spec.strategy in catalogue.PEERS:
-        return catalogue.run(spec, code)
-    return protocol.run(spec, code)
+    """With one BLAS thread, wherever it runs: others round differently."""
+    with threadpool_limits(limits=1):
+        if spec.strategy in catalogue.PEERS:
+            return catalogue.run(spec, code)
+        if spec.slots > 0:
+            return wall_clock.run(spec, code)
+        return protocol.run(spec, code)

@@ -12,24 +12,34 @@ from benchmarks.paper.tables import Entry
 CAPTION = (
     "mean (standard deviation, runs); + - =: significantly better, worse or neither than"
     " the first column (Wilcoxon rank sum, Holm-Bonferroni per row, 0.05);"
-    " [name]: the paper's own column"
+    " paper: the paper's own column"
 )
+IDENTITY = ("problem", "m", "r", "slots", "score")
+
+
+def identities(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The first columns; slots only where there are any."""
+    has_slots = any(row.slots for row in rows)
+    return tuple(name for name in IDENTITY if has_slots or name != "slots")
 
 
 def header(rows: Sequence[Row]) -> list[str]:
     ours = dict.fromkeys(name for row in rows for name in row.cells)
     papers = dict.fromkeys(name for row in rows for name in row.paper)
-    return ["problem", "m", "r", "score", *ours, *(f"[{name}]" for name in papers)]
+    return [*identities(rows), *ours, *(f"paper: {name}" for name in papers)]
 
 
 def body(rows: Sequence[Row]) -> list[list[str]]:
-    columns = header(rows)[4:]
+    first = identities(rows)
+    columns = header(rows)[len(first) :]
     lines = []
     for row in rows:
-        line = [row.problem, str(row.m), row.ratios, row.score]
+        known = dict(zip(IDENTITY, _identity(row), strict=True))
+        line = [known[name] for name in first]
         for name in columns:
-            if name.startswith("["):
-                line.append(_paper_cell(row.paper.get(name[1:-1])))
+            if name.startswith("paper: "):
+                entry = row.paper.get(name.removeprefix("paper: "))
+                line.append(_paper_cell(entry))
             else:
                 line.append(_own_cell(row.cells.get(name)))
         lines.append(line)
@@ -54,15 +64,14 @@ def as_csv(rows: Sequence[Row]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(
-        ["problem", "m", "r", "score", "strategy", "mean", "std", "runs", "assessment",
-         "step_s"]
-    )  # fmt: skip
+        [*IDENTITY, "strategy", "mean", "std", "runs", "assessment", "step_s", "end_s"]
+    )
     for row in rows:
         for name, cell in row.cells.items():
-            identity = [row.problem, row.m, row.ratios, row.score, name]
+            identity = [*_identity(row), name]
             numbers = [f"{cell.mean:.6g}", f"{cell.std:.6g}", len(cell.scores)]
             writer.writerow(
-                [*identity, *numbers, cell.assessment, f"{cell.step_s:.4g}"]
+                [*identity, *numbers, cell.assessment, f"{cell.step_s:.4g}", cell.end_s]
             )
     return out.getvalue()
 
@@ -79,11 +88,16 @@ def summary(rows: Sequence[Row]) -> str:
     return "; ".join([*parts, f"best mean of our runs: {best}"])
 
 
+def _identity(row: Row) -> list[str]:
+    return [row.problem, str(row.m), row.ratios, row.slots, row.score]
+
+
 def _own_cell(cell: Cell | None) -> str:
     if cell is None:
         return ""
     mark = "" if cell.assessment is None else f" {cell.assessment}"
-    return f"{cell.mean:.3g} ({cell.std:.2g}, {len(cell.scores)}){mark}"
+    end = "" if cell.end_s is None else f", {cell.end_s / 3600:.1f} h"
+    return f"{cell.mean:.3g} ({cell.std:.2g}, {len(cell.scores)}{end}){mark}"
 
 
 def _paper_cell(entry: Entry | None) -> str:

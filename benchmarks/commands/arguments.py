@@ -1,6 +1,14 @@
 """Arguments that a type alone does not check."""
 
+from collections.abc import Iterable
+
 import typer
+
+from app.optimizer.strategies.catalogue import STRATEGIES
+from benchmarks.paper.evaluations import ratios
+from benchmarks.paper.protocol import instance_of
+from benchmarks.paper.results import Spec
+from counterpoise.wire.specification import BENCHMARK_ONLY
 
 
 def check_names(
@@ -14,6 +22,23 @@ def check_names(
                 f"no {name!r}; there are {', '.join(known)}", param_hint=option
             )
     return given
+
+
+def check_applies(specs: Iterable[Spec]) -> None:
+    """Refuses a strategy for problems that it does not apply to."""
+    seen = {(spec.strategy, spec.problem, spec.m): spec for spec in specs}
+    for (name, problem, m), spec in seen.items():
+        if name not in STRATEGIES:
+            continue
+        instance = instance_of(spec)
+        declared = instance.declare(ratios(instance, spec.ratios or spec.rc))
+        refusal = STRATEGIES[name].refusal(declared)
+        if name == BENCHMARK_ONLY and spec.slots:
+            refusal = f"{name} calls the cheap objectives; in virtual time workers do"
+        if refusal is not None:
+            raise typer.BadParameter(
+                f"{name} on {problem}, m = {m}: {refusal}", param_hint="--strategy"
+            )
 
 
 def parse_seeds(text: str) -> list[int]:

@@ -1,24 +1,23 @@
 """The command `campaign`: whole tables of runs."""
 
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from app.optimizer.strategies.catalogue import STRATEGIES
 from benchmarks.campaign import tables
 from benchmarks.campaign.campaigns import CAMPAIGNS, Campaign, Choice, specs_of
+from benchmarks.campaign.commands import command_of, detail_of
 from benchmarks.campaign.execute import on_file, open_executor, run_missing
-from benchmarks.campaign.rows import Row, rows_of
-from benchmarks.commands.arguments import check_names, parse_seeds
+from benchmarks.campaign.records import as_record, write
+from benchmarks.campaign.result_files import files_of
+from benchmarks.campaign.rows import rows_of
+from benchmarks.commands.arguments import check_applies, check_names, parse_seeds
 from benchmarks.commands.options import JsonOption
-from benchmarks.commands.output import print_rows, progress_bar
-from benchmarks.paper.results import Outcome
+from benchmarks.commands.output import print_rows, progress_lines
 from benchmarks.peers.catalogue import NEEDS_TORCH, PEERS
-
-RESULTS = Path(__file__).parents[1] / "results"
 
 
 def campaign(
@@ -35,6 +34,12 @@ def campaign(
     seeds: Annotated[
         str | None,
         typer.Option(help="Such as 0-4 or 0,2,7; by default the campaign's."),
+    ] = None,
+    ratios: Annotated[
+        str | None, typer.Option(help="Only these, as the table shows them: 9,1,1.")
+    ] = None,
+    slots: Annotated[
+        int | None, typer.Option(min=1, help="Only this number of slots (wall-clock).")
     ] = None,
     budget: Annotated[
         int | None, typer.Option(min=1, help="Full samples; by default the campaign's.")
@@ -58,84 +63,54 @@ def campaign(
     """A whole table of runs: repeats what is missing, shows all that is on file."""
     check_names([name], tuple(CAMPAIGNS), "name")
     plan = CAMPAIGNS[name]
-    specs = specs_of(plan, _choice(plan, problems, sizes, strategies, seeds, budget))
-    file = results or RESULTS / f"{name}.jsonl"
-    kept = on_file(specs, file)
+    if problems:
+        check_names(problems, plan.problems, "--problem")
+    choice = Choice(
+        tuple(problems or ()),
+        tuple(sizes or ()),
+        _strategies(plan, strategies),
+        tuple(parse_seeds(seeds or plan.seeds)),
+        budget,
+        ratios,
+        slots,
+    )
+    specs = specs_of(plan, choice)
+    if not specs:
+        raise typer.BadParameter("no run of the campaign has all of these properties")
+    check_applies(specs)
+    files = files_of(name) if results is None else [results]
+    kept = on_file(specs, files)
     if jobs > 0 and len(kept) < len(specs):
         with (
-            progress_bar("runs", len(specs)) as advance,
+            progress_lines("runs", len(specs), len(kept)) as report,
             open_executor(executor, jobs) as pool,
         ):
-            advance(len(kept))
-            run_missing(specs, file, pool, lambda _: advance())
-    outcomes = list(on_file(specs, file).values())
+            run_missing(
+                specs, files[-1], pool, lambda run: report(detail_of(run)), kept
+            )
+    outcomes = list(on_file(specs, files).values())
     rows = rows_of(plan, outcomes)
     if out is not None:
         write(rows, outcomes, out)
+    again = [f"one run again: {command_of(name, outcomes[0].spec)}"] if outcomes else []
     print_rows(
         map(as_record, rows),
         as_json,
-        lambda: (tables.text(rows), tables.summary(rows)),
+        lambda: (tables.text(rows), tables.summary(rows), *again),
     )
 
 
-def _choice(
-    plan: Campaign,
-    problems: list[str] | None,
-    sizes: list[int] | None,
-    strategies: list[str] | None,
-    seeds: str | None,
-    budget: int | None,
-) -> Choice:
-    if problems:
-        check_names(problems, plan.problems, "--problem")
-    if strategies:
-        check_names(strategies, (*STRATEGIES, *PEERS), "--strategy")
-    chosen = tuple(strategies or plan.strategies)
-    if find_spec("torch") is None and not strategies:
-        chosen = tuple(name for name in chosen if name not in NEEDS_TORCH)
-    return Choice(
-        tuple(problems or ()),
-        tuple(sizes or ()),
-        chosen,
-        tuple(parse_seeds(seeds or plan.seeds)),
-        budget,
-    )
-
-
-def write(rows: Sequence[Row], outcomes: Sequence[Outcome], folder: Path) -> None:
-    # matplotlib takes a second to import
-    from rich.console import Console
-
-    from benchmarks.campaign.plots import draw
-
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "table.txt").open("w") as file:
-        Console(file=file, width=200).print(tables.text(rows), tables.summary(rows))
-    (folder / "table.csv").write_text(tables.as_csv(rows))
-    (folder / "table.md").write_text(tables.markdown(rows))
-    draw(outcomes, folder)
-
-
-def as_record(row: Row) -> dict[str, Any]:
-    return {
-        "problem": row.problem,
-        "m": row.m,
-        "ratios": row.ratios,
-        "score": row.score,
-        "best": row.best,
-        "columns": {
-            name: {
-                "scores": list(cell.scores),
-                "mean": cell.mean,
-                "std": cell.std,
-                "assessment": cell.assessment,
-                "step_s": cell.step_s,
-            }
-            for name, cell in row.cells.items()
-        },
-        "paper": {
-            name: {"mean": entry.mean, "std": entry.std}
-            for name, entry in row.paper.items()
-        },
-    }
+def _strategies(plan: Campaign, given: list[str] | None) -> tuple[str, ...]:
+    """Those given, or those of the campaign that can run here."""
+    missing = () if find_spec("botorch") else NEEDS_TORCH
+    if not given:
+        return tuple(name for name in plan.strategies if name not in missing)
+    check_names(given, (*STRATEGIES, *PEERS), "--strategy")
+    for name in given:
+        if name in missing:
+            raise typer.BadParameter(
+                f"{name} needs torch and botorch, which are not installed:"
+                " .venv/bin/pip install --group peers",
+                param_hint="--strategy",
+            )
+    return tuple(given)

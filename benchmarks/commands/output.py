@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
 import typer
@@ -16,6 +17,27 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+
+from counterpoise.wire.text import format_span
+
+
+@contextmanager
+def progress_lines(what: str, total: int, done: int) -> Iterator[Callable[[str], None]]:
+    """Per finished run a line on standard error, with the time that is left: for runs
+    of hours, whose output goes to a file.
+    """
+    began, finished = monotonic(), 0
+
+    def report(detail: str) -> None:
+        nonlocal finished
+        finished += 1
+        left = total - done - finished
+        left_s = (monotonic() - began) / finished * left
+        count = f"{done + finished} of {total} {what}"
+        line = f"{count}, {detail}; about {format_span(left_s)} left"
+        typer.echo(line, err=True)
+
+    yield report
 
 
 @contextmanager

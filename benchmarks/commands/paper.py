@@ -9,7 +9,7 @@ import typer
 from threadpoolctl import threadpool_limits
 
 from app.optimizer.strategies.catalogue import STRATEGIES
-from benchmarks.commands.arguments import check_names, parse_seeds
+from benchmarks.commands.arguments import check_applies, check_names, parse_seeds
 from benchmarks.commands.options import (
     ALL_SIZES,
     JsonOption,
@@ -83,6 +83,7 @@ def paper(
     specs = [
         Spec(name, m, rc, strategy, seed, settings, budget) for name, m, seed in runs
     ]
+    check_applies(specs)
     with progress_bar("runs", len(specs)) as advance:
         outcomes = runner.run_all(
             specs, results, jobs, fresh=fresh, report=lambda _: advance()
@@ -126,6 +127,7 @@ def inspect(
         Settings(scaling, lattice, keep_extra, models),
         budget,
     )
+    check_applies([spec])
     with threadpool_limits(limits=1), progress_bar("full samples", budget) as advance:
         rows = inspect_run.inspect(spec, every, progress=advance)
     print_rows(rows, as_json, lambda: (inspect_run.table(rows),))

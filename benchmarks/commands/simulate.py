@@ -21,6 +21,7 @@ from benchmarks.paper.results import Settings
 from benchmarks.problems.catalogue import NAMES, problem
 from benchmarks.virtual_time import comparison
 from benchmarks.virtual_time.picture import plot_history
+from benchmarks.virtual_time.saved_time import describe, saved_time
 from benchmarks.virtual_time.simulation import Mode
 
 MEASURED = "measured"
@@ -102,6 +103,8 @@ def simulate(
         )
     if plot is not None:
         plot_history(rows, plot)
+    names = (chosen.name, comparison.WAITING.name)
+    saved = describe(saved_time(rows, *names), *names)
     print_rows(
         rows,
         as_json,
@@ -109,6 +112,7 @@ def simulate(
             comparison.table(rows),
             comparison.progress_table(rows),
             comparison.summary(rows),
+            saved,
         ),
     )
 

@@ -1,6 +1,7 @@
 """`make screenshots`: pictures of a real study for the README and the docs.
 
-Runs the demo, serves its database and takes every page, light and dark.
+Runs the demo, serves its database and takes pages, light and dark. With the URL of the
+database of an earlier demo as the only argument, it takes the pictures of that one.
 """
 
 import subprocess
@@ -26,7 +27,6 @@ PAGES = {
     "timeline": "/studies/wing/work",
     "tradeoffs": "/studies/wing/tradeoffs?r=mass:0..2.5",
     "convergence": "/studies/wing/convergence",
-    "models": "/studies/wing/models",
 }
 # From a picture in the page to a small file, without another library.
 TO_WEBP = """async ([data, quality]) => {
@@ -43,11 +43,14 @@ TO_WEBP = """async ([data, quality]) => {
 def main() -> None:
     console = Console()
     with tempfile.TemporaryDirectory() as folder:
-        demo = Path(folder, "demo")
-        subprocess.run([COUNTERPOISE, "demo", "--out", str(demo)], check=True)  # noqa: S603
-        database = f"sqlite:///{demo / 'counterpoise-demo.db'}"
+        database = sys.argv[1] if len(sys.argv) > 1 else run_demo(Path(folder, "demo"))
         with serving(database, "--no-planner") as (url, _):
             take_all(url, console)
+
+
+def run_demo(folder: Path) -> str:
+    subprocess.run([COUNTERPOISE, "demo", "--out", str(folder)], check=True)  # noqa: S603
+    return f"sqlite:///{folder / 'counterpoise-demo.db'}"
 
 
 def take_all(url: str, console: Console) -> None:

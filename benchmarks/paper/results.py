@@ -39,6 +39,15 @@ class Spec:
     ratios: tuple[float, ...] = ()  # of all objectives; empty: (rc, …, rc, 1)
     d: int = 0  # variables; 0: those of the paper
     n: int = 0  # samples of the design; 0: 11 d - 1
+    # Of a run in virtual time: slots of each objective; 0: the paper's protocol
+    slots: int = 0
+    faulty: bool = False  # runs fail and workers vanish
+
+    @property
+    def shown_ratios(self) -> str:
+        """ "9,1,1", or r_c alone."""
+        ratios = self.ratios or (self.rc,)
+        return ",".join(f"{ratio:g}" for ratio in ratios)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,8 @@ class Outcome:
     igd: float | None = None  # of runs with two objectives
     # (full samples, IGD+) along the run; runs from before it was recorded have none
     trace: tuple[tuple[int, float], ...] = ()
+    # Of a run in virtual time: (seconds, hypervolume) at every step and at the end
+    timeline: tuple[tuple[float, float], ...] = ()
 
 
 def read(file: Path) -> dict[Spec, Outcome]:
@@ -107,7 +118,9 @@ def _parse(row: dict[str, Any]) -> Outcome:
     spec["settings"] = Settings(**spec["settings"])
     spec["ratios"] = tuple(spec.get("ratios", ()))
     trace = tuple((int(count), float(score)) for count, score in row.get("trace", ()))
-    return Outcome(**{**row, "spec": Spec(**spec), "trace": trace})
+    timeline = tuple((float(at), float(score)) for at, score in row.get("timeline", ()))
+    read = {"spec": Spec(**spec), "trace": trace, "timeline": timeline}
+    return Outcome(**{**row, **read})
 
 
 # Problem, m, ratio, strategy, settings, budget

@@ -45,7 +45,9 @@ def parameters(
         fields = {"DAKOTA_VARS": len(x), **x, "DAKOTA_FNS": len(asv), **asv}
         fields |= {"DAKOTA_DER_VARS": len(dvv), **dvv, "DAKOTA_AN_COMPS": 0}
         fields["DAKOTA_EVAL_ID"] = evaluation
-        lines = [f"{{ {name:<20} = {_text(value)} }}" for name, value in fields.items()]
+        lines = [
+            f"{{ {name:<20} = {_quoted(value)} }}" for name, value in fields.items()
+        ]
         return "\n".join(lines) + "\n"
     rows: list[tuple[object, str]] = [(len(x), "variables")]
     rows += [(value, name) for name, value in x.items()]
@@ -54,6 +56,11 @@ def parameters(
     rows += [(value, name) for name, value in dvv.items()]
     rows += [(0, "analysis_components"), (evaluation, "eval_id")]
     return "".join(f"{_text(value):>25} {name}\n" for value, name in rows)
+
+
+def _quoted(value: object) -> str:
+    """In an aprepro file, a text is in quotes."""
+    return f'"{value}"' if isinstance(value, str) else _text(value)
 
 
 def _text(value: object) -> str:

@@ -129,7 +129,7 @@ def _follow(run: StudyRun, progress: bool) -> Result:
     try:
         with _bar(progress) as show:
             for study in run.views():
-                show(study)
+                show(study, run.log.unread())
     except KeyboardInterrupt:
         Console(stderr=True, highlight=False).print(
             "interrupted: the same call goes on from here"
@@ -139,13 +139,16 @@ def _follow(run: StudyRun, progress: bool) -> Result:
 
 
 @contextmanager
-def _bar(shown: bool) -> Iterator[Callable[[StudyView], None]]:
+def _bar(shown: bool) -> Iterator[Callable[[StudyView, list[str]], None]]:
+    """Shows a study, and the failures that are new."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=not shown) as progress:
         task = progress.add_task("initial", total=None)
 
-        def show(study: StudyView) -> None:
+        def show(study: StudyView, failures: list[str]) -> None:
+            for failure in failures if shown else []:
+                progress.print(f"! {failure}", markup=False, highlight=False)
             volume = study.hypervolume
             state = f"{study.phase}, step {study.step}"
             if volume is not None:

@@ -13,6 +13,10 @@ INITIAL, SEARCH = "initial", "search"
 
 
 def draw_result(result: Result, file: Path) -> None:
+    figure_of(result).savefig(file, dpi=130)
+
+
+def figure_of(result: Result) -> Figure:
     """The first objectives against the last, then the hypervolume."""
     names = [objective.name for objective in result.study.objectives]
     pairs = [(name, names[-1]) for name in names[:-1][:2]]
@@ -28,26 +32,30 @@ def draw_result(result: Result, file: Path) -> None:
         f"{study.name}: {len(result.front)} of {study.evaluated_full} full samples"
         " are on the front"
     )
-    figure.savefig(file, dpi=130)
+    return figure
 
 
 def _draw_samples(ax: Any, result: Result, across: str, up: str) -> None:
+    """Filled: proposed by the search; hollow: of the initial design."""
     on_front = {item.sample for item in result.front}
     full = [sample for sample in result.samples if _has(sample, across, up)]
     infeasible = [sample for sample in full if sample.infeasible]
     kept = [sample for sample in full if not sample.infeasible]
-    others = [sample for sample in kept if sample.sample not in on_front]
-    initial = [sample for sample in others if sample.step == INITIAL]
-    search = [sample for sample in others if sample.step != INITIAL]
-    for samples, colour, label in ((initial, "0.8", INITIAL), (search, "C0", SEARCH)):
-        points = _coordinates(samples, across, up)
-        ax.scatter(*points, s=18, color=colour, label=label)
+    for is_front, colour, size in ((False, "C0", 18), (True, "C3", 46)):
+        drawn = [s for s in kept if (s.sample in on_front) == is_front]
+        prefix = "front, " if is_front else ""
+        for phase in (INITIAL, SEARCH):
+            samples = [s for s in drawn if (s.step == INITIAL) == (phase == INITIAL)]
+            ax.scatter(
+                *_coordinates(samples, across, up),
+                s=size,
+                facecolors=colour if phase == SEARCH else "white",
+                edgecolors=colour,
+                label=f"{prefix}{phase}" if samples else None,
+            )
     if infeasible:
         points = _coordinates(infeasible, across, up)
         ax.scatter(*points, s=18, color="0.6", marker="x", label="infeasible")
-    chosen = [sample for sample in full if sample.sample in on_front]
-    points = _coordinates(chosen, across, up)
-    ax.scatter(*points, s=46, color="C3", edgecolors="black", lw=0.5, label="front")
     ax.set(xlabel=label_of(result, across), ylabel=label_of(result, up))
     if _is_skewed([sample.values[up] for sample in full]):
         ax.set_yscale("log")
@@ -69,19 +77,28 @@ def _coordinates(
 
 def _draw_hypervolume(ax: Any, result: Result) -> None:
     history = result.hypervolume_history
-    ax.plot(
-        [point.seconds for point in history],
-        [point.value for point in history],
-        marker="o",
-        markersize=3,
-    )
-    ax.set(xlabel="seconds since the study began", ylabel="hypervolume")
+    longest_s = max((point.seconds for point in history), default=0.0)
+    unit, unit_s = time_unit(longest_s)
+    times = [point.seconds / unit_s for point in history]
+    ax.plot(times, [point.value for point in history], marker="o", markersize=3)
+    ax.set(xlabel=f"{unit} since the study began", ylabel="hypervolume")
     ax.grid(alpha=0.3)
 
 
+def time_unit(longest_s: float) -> tuple[str, float]:
+    """Its name and length; the axis ends at a handful of them or more."""
+    units = (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0))
+    for name, unit_s in units:
+        if longest_s >= 3.0 * unit_s:
+            return name, unit_s
+    return "seconds", 1.0
+
+
 def label_of(result: Result, name: str) -> str:
-    units = {view.name: view.unit for view in result.study.objectives}
-    return f"{name} [{units[name]}]" if units.get(name) else name
+    """With goal and unit: `mass, min [kg]`."""
+    view = {view.name: view for view in result.study.objectives}[name]
+    label = f"{name}, {view.direction[:3]}"
+    return f"{label} [{view.unit}]" if view.unit else label
 
 
 def _is_skewed(values: list[float]) -> bool:

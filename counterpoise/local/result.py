@@ -4,6 +4,7 @@ import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -81,11 +82,9 @@ class Result:
 
         items: list[Any] = list(self.front if what == "front" else self.samples)
         rows = [_row(item) for item in items]
-        names = [*self._names(), *(name for row in rows for name in row)]
-        known = [
-            name for name in dict.fromkeys(names) if any(name in row for row in rows)
-        ]
-        return pd.DataFrame(rows, columns=known)
+        used = dict.fromkeys(chain.from_iterable(rows))
+        declared = [name for name in self._names() if name in used]
+        return pd.DataFrame(rows, columns=list(dict.fromkeys([*declared, *used])))
 
     def _names(self) -> list[str]:
         """Columns in the order of the specification."""

@@ -12,6 +12,11 @@ from typing import Any
 from counterpoise.client import Client
 from counterpoise.errors import Refused
 from counterpoise.local.evaluators import make_evaluator
+from counterpoise.local.failures import (
+    FailureLog,
+    check_for_values,
+    without_any_value,
+)
 from counterpoise.local.processes import LocalProcesses, RunFailed, local_processes
 from counterpoise.local.run_folder import DATABASE, RunFolder, locked
 from counterpoise.local.server import LocalServer, start_server
@@ -45,6 +50,7 @@ class StudyRun:
     server: LocalServer | None
     processes: LocalProcesses
     workers: LocalWorkers
+    log: FailureLog
 
     @property
     def url(self) -> str:
@@ -55,6 +61,7 @@ class StudyRun:
         while (study := self.client.study(self.study.name)).phase != Phase.FINISHED:
             self.processes.check()
             self.workers.check()
+            check_for_values(study, self.log)
             yield study
             time.sleep(POLL_S)
         yield study
@@ -81,13 +88,15 @@ def running(
             place = _place(server, options, folder)
             client = stack.enter_context(Client(place.url, place.token))
             study = create_or_extend(client, specification)
-            log = stack.enter_context(folder.worker_log.open("a"))
+            repeat_failed(client, study)
+            stream = stack.enter_context(folder.worker_log.open("a"))
+            log = FailureLog(stream=stream)
             slots = {
                 simulation.objective: simulation.slots for simulation in simulations
             }
             workers = LocalWorkers(place, study.name, evaluators, slots, log)
         stack.enter_context(workers)
-        yield StudyRun(client, study, folder, server, processes, workers)
+        yield StudyRun(client, study, folder, server, processes, workers, log)
 
 
 def _evaluators(
@@ -151,6 +160,13 @@ def create_or_extend(client: Client, specification: Mapping[str, Any]) -> StudyV
         f"{refusal.detail}. To begin again with this specification, use --restart"
         " (restart=True): the earlier results are kept in a folder beside"
     )
+
+
+def repeat_failed(client: Client, study: StudyView) -> None:
+    """Objectives without any value: what was wrong has been put right since."""
+    names = [objective.name for objective in without_any_value(study)]
+    if names and study.phase != Phase.FINISHED:
+        client.retry(study.name, names)
 
 
 def _differ_only_in_budget(

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
 
 from counterpoise.client import Client
 from counterpoise.worker.config import WorkerConfig
@@ -106,11 +105,10 @@ class LocalWorkers:
         study: str,
         evaluators: Mapping[str, CheckedEvaluator],
         slots: Mapping[str, int],
-        log: TextIO,
+        log: WorkerLog,
     ) -> None:
-        worker_log = WorkerLog(stream=log)
         self._workers: Sequence[LocalWorker] = [
-            LocalWorker(place, study, name, evaluator, slots[name], worker_log)
+            LocalWorker(place, study, name, evaluator, slots[name], log)
             for name, evaluator in evaluators.items()
         ]
 

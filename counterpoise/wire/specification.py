@@ -35,10 +35,11 @@ from counterpoise.wire.problems import Fault, did_you_mean, fault_at, must_be_on
 from counterpoise.wire.variable_faults import MOST_CHOICES, MOST_LEVELS
 
 Strategy = Literal[
-    "sbp-bo", "bo-aaf", "sbp-bo-r", "sbp-bo-c",
+    "sbp-bo", "counterpoise", "bo-aaf", "sbp-bo-r", "sbp-bo-c",
     "k-rvea", "hk-rvea", "rvea", "parego", "random", "mht", "fast-first",
     "brood-interleaving", "speculative-interleaving", "t-saea", "tr-saea", "tc-saea",
 ]  # fmt: skip
+Models = Literal["paper", "evidence"]
 # A server checks whether they apply to a study
 CONDITIONAL_STRATEGIES = ("mht", "fast-first", "t-saea", "tr-saea", "tc-saea")
 BENCHMARK_ONLY = "sbp-nogpc"
@@ -134,6 +135,7 @@ EXAMPLE: dict[str, Any] = {
     ],
     "budget": 60,
     "strategy": "sbp-bo",
+    "models": None,
     "initial_samples": None,
     "batch_size": 3,
     "overlap": "auto",
@@ -272,6 +274,11 @@ class Specification(_Part):
         json_schema_extra={"maxItems": MOST_REQUIREMENTS},
     )
     strategy: Strategy = "sbp-bo"
+    models: Models | None = Field(
+        None,
+        description="`evidence`: kernels and data by what predicts the samples best, for sbp-bo, bo-aaf and"
+        " counterpoise; `paper`: Kriging; null: `evidence` where there is a choice",
+    )
     initial_samples: Whole | None = Field(
         None, ge=2, description="size of the initial design; null: 11 d - 1"
     )

@@ -34,11 +34,13 @@ def visible_json(text: str) -> str:
 
 
 def format_span(seconds: float) -> str:
-    """A duration in the unit that suits it: "0.4 s", "90 s", "5 min", "2.5 h", "3.1
-    days".
+    """A duration in the unit that suits it: "0.02 ms", "0.4 s", "90 s", "5 min",
+    "2.5 h", "3.1 days".
     """
     if seconds == 0:
         return "0 s"
+    if 0 < seconds < 0.1:
+        return f"{seconds * 1000:.2g} ms"
     if seconds < 1:
         return f"{seconds:.1f} s"
     if seconds < 2 * MINUTE:
@@ -48,3 +50,8 @@ def format_span(seconds: float) -> str:
     if seconds < 2 * DAY:
         return f"{seconds / HOUR:.1f} h"
     return f"{seconds / DAY:.1f} days"
+
+
+def short_time(time: str) -> str:
+    """An ISO time without fractions of a second."""
+    return time.partition(".")[0].removesuffix("Z").replace("T", " ") + "Z"

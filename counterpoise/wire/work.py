@@ -146,8 +146,10 @@ class Asked(BaseModel):
 
 class Failure(Request):
     kind: ReportedFailure = Field(
+        # Generators would name the type `FailureKind`, which there is
+        title="Reported kind",
         description="`infeasible`: the point has no value, not retried; `error`: the simulation failed, retried;"
-        " `infrastructure`: licence or node, retried"
+        " `infrastructure`: licence or node, retried",
     )
     message: Annotated[
         str, StringConstraints(max_length=20_000), BeforeValidator(_without_nul)

@@ -47,6 +47,12 @@ def test_a_standard_parameters_file() -> None:
     ]
 
 
+def test_a_text_is_quoted_in_an_aprepro_file_only() -> None:
+    x, active = {"material": "steel"}, {"mass": True}
+    assert "steel material" in parameters(x, active, 1)
+    assert '= "steel" }' in parameters(x, active, 1, aprepro=True)
+
+
 def test_an_aprepro_parameters_file() -> None:
     text = parameters({"a": 1.5}, {"mass": True}, 7, aprepro=True)
     rows = [line.strip("{} ").split(" = ") for line in text.splitlines()]

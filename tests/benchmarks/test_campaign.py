@@ -5,18 +5,23 @@ each, end to end.
 import json
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from distributed import LocalCluster
 from typer.testing import CliRunner
 
 from benchmarks.campaign import tables
 from benchmarks.campaign.campaigns import CAMPAIGNS, Choice, specs_of
+from benchmarks.campaign.commands import command_of
 from benchmarks.campaign.execute import open_executor
-from benchmarks.campaign.plots import draw, quartiles
+from benchmarks.campaign.plots import draw, quartiles, quartiles_in_time
+from benchmarks.campaign.report_page import write_page
 from benchmarks.campaign.rows import agreement, rows_of
 from benchmarks.campaign.run_spec import run
 from benchmarks.campaign.significance import assessments, holm, rank_sum
+from benchmarks.campaign.wall_clock import end_of, pools_of
 from benchmarks.cli import bench
 from benchmarks.paper import results
 from benchmarks.paper.results import Outcome, Spec
@@ -26,10 +31,21 @@ SMALLEST = {
     "tab2": ["--problem", "dtlz2", "--m", "3", "--strategy", "hk-rvea"],
     "ablation": ["--problem", "dtlz5", "--m", "3", "--strategy", "sbp-nogpc"],
     "bi-objective": ["--problem", "dtlz1a", "--strategy", "tc-saea"],
-    "ratios": ["--problem", "dtlz2", "--strategy", "random"],
+    "ratios": ["--problem", "dtlz2", "--strategy", "random", "--ratios", "9,1,1"],
     "peers": ["--problem", "dtlz2", "--m", "2", "--strategy", "pymoo-nsga3"],
+    "wall-clock": [
+        "--problem",
+        "dtlz2",
+        "--strategy",
+        "random",
+        "--slots",
+        "4",
+        "--ratios",
+        "10",
+    ],
 }
 BUDGETS = {"bi-objective": 103}
+ROWS = {"wall-clock": 2}  # with and without faults
 
 
 @pytest.mark.parametrize("name", CAMPAIGNS)
@@ -45,11 +61,15 @@ def test_smallest_campaign_end_to_end(
     first = CliRunner().invoke(bench, arguments)
     assert first.exit_code == 0, first.output
     rows = [json.loads(line) for line in first.stdout.splitlines()]
-    assert len(rows) == (6 if name == "ratios" else 1)
+    assert len(rows) == ROWS.get(name, 1)
     assert (out / "table.txt").read_text().count(rows[0]["problem"]) >= 1
     assert len((out / "table.csv").read_text().splitlines()) == 1 + len(rows)
     assert rows[0]["problem"] in (out / "table.md").read_text()
     assert len(list(out.glob("*.svg"))) == len(rows)
+    # A line for each run, with what is left
+    lines = first.stderr.splitlines()
+    assert lines[-1].startswith(f"{len(rows)} of {len(rows)} runs, ")
+    assert lines[-1].endswith("; about 0 s left")
     # Nothing is run again
     size = file.stat().st_size
     again = CliRunner().invoke(bench, [*arguments, "--jobs", "1"])
@@ -88,6 +108,22 @@ def test_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert last == pytest.approx(outcome.igd_plus, abs=1e-6)
 
 
+def test_runs_on_a_dask_cluster() -> None:
+    spec = Spec("dtlz2", 3, 5, "random", 0, budget=112)
+    with (
+        LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            protocol="tcp",
+            dashboard_address=None,
+        ) as cluster,
+        open_executor(cluster.scheduler_address.replace("tcp", "dask"), 1) as pool,
+    ):
+        outcome = pool.submit(run, spec).result()
+    assert outcome.igd_plus == run(spec).igd_plus
+
+
 def test_an_unknown_executor_is_refused() -> None:
     with (
         pytest.raises(ValueError, match="no executor 'threads'"),
@@ -113,10 +149,12 @@ def test_sizes_of_the_campaigns() -> None:
 
     assert count("tab1") == count("tab2") == 48 * 4
     assert count("ablation") == 48 * 5
-    assert count("bi-objective") == 16 * 4
+    assert count("bi-objective") == 16 * 5
     assert count("ratios") == 6 * 6 * 3
-    # 4 problems x 2 sizes and ZDT2 at m = 2, 7 columns
-    assert count("peers") == 9 * 7
+    # 4 problems x 2 sizes and ZDT2 at m = 2, 7 columns; HVKG on ZDT2 only
+    assert count("peers") == 9 * 7 + 1
+    # 3 problems, slots and ratios, with and without faults, 5 columns
+    assert count("wall-clock") == 3 * 3 * 3 * 2 * 5
 
 
 def test_holm_stops_at_the_first_hypothesis_that_is_kept() -> None:
@@ -155,8 +193,75 @@ def test_rows_beside_the_paper() -> None:
     assert row.best == "sbp-bo"
     assert agreement([row]) == {"sbp-bo": (1, 1), "k-rvea": (1, 1), "hk-rvea": (0, 1)}
     lines = tables.as_csv([row]).splitlines()
-    assert lines[2].startswith("dtlz2,3,5,igd_plus,k-rvea,0.0852,")
+    assert lines[2].startswith("dtlz2,3,5,,igd_plus,k-rvea,0.0852,")
     assert "| dtlz2 | 3 | 5 | igd_plus | 0.042 (0.0016, 5) |" in tables.markdown([row])
+
+
+def test_holm_agrees_with_statsmodels() -> None:
+    """multipletests(p, 0.05, "holm") of statsmodels 0.15 rejects the first, third and
+    fourth.
+    """
+    p_values = {"a": 0.001, "b": 0.04, "c": 0.012, "d": 0.0124, "e": 0.6}
+    assert holm(p_values) == {"a", "c", "d"}
+
+
+def test_a_run_is_repeated_with_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the line says, typed again, gives the same score."""
+    monkeypatch.setattr("benchmarks.commands.campaign.open_executor", Here)
+    monkeypatch.chdir(tmp_path)
+    spec = Spec("dtlz2", 3, 9, "random", 0, budget=112, ratios=(9.0, 1.0, 1.0))
+    line = command_of("ratios", spec)
+    assert line == (
+        "counterpoise bench campaign ratios --problem dtlz2 --m 3 --strategy random"
+        " --seeds 0 --ratios 9,1,1 --budget 112 --results again.jsonl"
+    )
+    arguments = [*line.split()[2:], "--json"]
+    result = CliRunner().invoke(bench, arguments)
+    (row,) = map(json.loads, result.stdout.splitlines())
+    assert row["columns"]["random"]["scores"] == [run(spec).igd_plus]
+
+
+def test_a_faulty_run_in_virtual_time_takes_longer_and_keeps_its_budget() -> None:
+    spec = Spec("dtlz2", 3, 3, "random", 0, d=4, n=12, budget=20, slots=2)
+    whole, faulty = run(spec), run(replace(spec, faulty=True))
+    times = [at for at, _ in whole.timeline]
+    assert times == sorted(times)
+    assert end_of(faulty) > end_of(whole) > 20 / 2 * 60.0 * 0.5
+    assert whole.hypervolume == whole.timeline[-1][1]
+    pools = pools_of(replace(spec, faulty=True))
+    assert [pool.latency for pool in pools] == [20.0, 20.0, 60.0]
+    assert {pool.vanish for pool in pools} == {0.02}
+
+
+def test_quartiles_in_time_by_hand() -> None:
+    """What a run had reached last counts until it reaches more."""
+    hours, (low, middle, high) = quartiles_in_time(
+        [[(3600.0, 0.5), (7200.0, 1.0)], [(3600.0, 0.5), (5400.0, 0.8)]]
+    )
+    assert (hours[0], hours[-1]) == (0.0, 2.0)
+    assert (low[0], middle[0], high[0]) == (0.0, 0.0, 0.0)
+    assert (low[-1], middle[-1], high[-1]) == pytest.approx((0.85, 0.9, 0.95))
+    before = [at < 1.5 for at in hours].count(True) - 1
+    assert middle[before] == 0.5
+
+
+def test_the_page_says_what_was_run_and_what_was_not(tmp_path: Path) -> None:
+    for seed in range(2):
+        results.append(tmp_path / "tab1.jsonl", _outcome("k-rvea", seed, 0.1))
+    results.append(tmp_path / "tab1-paper.jsonl", _outcome("sbp-bo", 0, 0.04))
+    page = tmp_path / "benchmarks.md"
+    write_page(page, tmp_path)
+    text = page.read_text()
+    assert "| [tab1](#tab1) | 3 | 960 | 0-4 |" in text
+    assert "- `k-rvea`: 2 of 240 runs, seeds 0, 1, made by one version" in text
+    assert "- `counterpoise`: **not run yet**" in text
+    assert text.count("**Not run yet.**") == len(CAMPAIGNS) - 1
+    assert "images/benchmarks/tab1/dtlz2-m3-r5.svg" in text
+    assert (tmp_path / "images/benchmarks/tab1/dtlz2-m3-r5.svg").exists()
+    assert "--problem dtlz2 --m 3 --strategy sbp-bo --seeds 0 --results" in text
+    assert "| dtlz2 | 3 | 5 | igd_plus | 0.04 (0, 1) | 0.1 (0, 2) |" in text
 
 
 def test_quartiles_by_hand() -> None:

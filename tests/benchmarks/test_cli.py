@@ -124,9 +124,18 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
             "'--n': Input should be greater than or equal to 1",
         ),
         (["simulate", "--n", "0"], "'--n': Input should be greater than or equal to 1"),
-        (["simulate", "--jitter", "1"], "jitter and failure in [0, 1)"),
-        (["simulate", "--failure", "1"], "jitter and failure in [0, 1)"),
+        (["simulate", "--jitter", "1"], "jitter, failure and vanish in [0, 1)"),
+        (["simulate", "--failure", "1"], "jitter, failure and vanish in [0, 1)"),
         (["simulate", "--latency", "0", "--latency", "1"], "finite latency > 0"),
+        (
+            ["paper", "--problem", "dtlz2", "--strategy", "t-saea"],
+            "t-saea on dtlz2, m = 3: this strategy transfers",
+        ),
+        (
+            ["campaign", "wall-clock", "--strategy", "sbp-nogpc"],
+            "sbp-nogpc calls the cheap objectives",
+        ),
+        (["campaign", "tab1", "--slots", "4"], "no run of the campaign"),
         (["simulate", "--latency", "nan", "--latency", "1"], "finite latency > 0"),
     ],
 )

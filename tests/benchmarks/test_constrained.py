@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from benchmarks.constrained.problems import PROBLEMS, constrained_problem
-from benchmarks.constrained.run import infeasible_as_worst, ours
+from benchmarks.constrained.run import Method, infeasible_as_worst, ours
 from benchmarks.mixed.problems import PROBLEMS as MIXED
 from benchmarks.mixed.truss import AREAS, BARS, MATERIALS, evaluate_truss
 
@@ -24,10 +24,13 @@ def test_the_hidden_problem_is_feasible_below_the_diagonal() -> None:
     assert constrained_problem("hidden").is_feasible(X).tolist() == [True, False]
 
 
-@pytest.mark.parametrize("method", [ours, infeasible_as_worst])
-def test_a_run_has_the_samples_that_it_may_have(method: object) -> None:
+METHODS = (ours("sbp-bo"), ours("counterpoise"), infeasible_as_worst())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_has_the_samples_that_it_may_have(method: Method) -> None:
     problem = constrained_problem("welded_beam")
-    X = method("sbp-bo")(problem, 0, 4)  # type: ignore[operator]
+    X = method(problem, 0, 4)
     assert X.shape == (problem.n + 4, 4)
     assert ((problem.low <= X) & (problem.high >= X)).all()
 

@@ -19,6 +19,7 @@ from benchmarks.problems.catalogue import problem
 from benchmarks.virtual_time import comparison
 from benchmarks.virtual_time.comparison import BARRIER, WAITING
 from benchmarks.virtual_time.simulation import Mode, ratios, reached, simulate
+from counterpoise.wire.codes import JobState
 
 DTLZ2 = problem("dtlz2", 3)
 STRATEGY = choose("sbp-bo", Settings("range"))
@@ -131,11 +132,11 @@ def test_a_slow_cheap_pool_has_its_old_jobs_superseded(
     jobs = [job for sample in study.samples.all for job in sample.jobs.values()]
     assert (
         Counter(job.state for job in jobs if not job.full and job.objective == 0)[
-            "superseded"
+            JobState.SUPERSEDED
         ]
         > 10
     )
-    assert all(job.state == "done" for job in jobs if job.full)
+    assert all(job.state is JobState.DONE for job in jobs if job.full)
     assert all(len(snapshot.pending[0]) == 0 for snapshot in seen)  # as in the service
     # A late value of the stream counts for the step in which it came, so that
     # `keep_extra = last` sees it once.
@@ -237,14 +238,14 @@ def test_an_overtaken_cheap_only_job_that_fails_is_not_tried_again(
     assert [each for each in attempts if each[0] < each[1]] == []
     (study,) = studies
     jobs = [job for sample in study.samples.all for job in sample.jobs.values()]
-    assert any(job.state == "superseded" and job.attempts > 0 for job in jobs)
+    assert any(job.state is JobState.SUPERSEDED and job.attempts > 0 for job in jobs)
     for j in range(3):  # the counters agree with the jobs
         mine = [
             job
             for job in jobs
-            if job.objective == j and job.state in ("ready", "leased")
+            if job.objective == j and job.state in (JobState.READY, JobState.LEASED)
         ]
-        assert study.samples.unsettled_jobs[j, False] == sum(
+        assert study.samples.unsettled_jobs.get((j, False), 0) == sum(
             not job.full for job in mine
         )
 

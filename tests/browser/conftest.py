@@ -13,8 +13,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import (
     Browser,
+    BrowserContext,
     ConsoleMessage,
     Page,
+    ViewportSize,
     expect,
     sync_playwright,
 )
@@ -109,24 +111,42 @@ def watch() -> Watch:
 OpenPage = Callable[..., Page]
 
 
-@pytest.fixture
-def open_page(browser: Browser, watch: Watch) -> Iterator[OpenPage]:
-    """Opens an address in a window of its own; options are those of Playwright."""
-    contexts = []
+SIZE: ViewportSize = {"width": 1280, "height": 900}
 
-    def open_(address: str, **options: Any) -> Page:
-        size = {"width": 1280, "height": 900}
-        context = browser.new_context(**{"viewport": size, **options})
-        context.set_default_timeout(PATIENCE_MS)
-        contexts.append(context)
+
+@pytest.fixture(scope="session")
+def shared_context(browser: Browser) -> Iterator[BrowserContext]:
+    """Keeps the files of the pages, so that only the first page loads them."""
+    context = browser.new_context(viewport=SIZE)
+    context.set_default_timeout(PATIENCE_MS)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def open_page(
+    browser: Browser, shared_context: BrowserContext, watch: Watch
+) -> Iterator[OpenPage]:
+    """Opens an address in a window; with options of Playwright, or if it is to be
+    `fresh`, without the cookies and choices of other tests.
+    """
+    opened: list[BrowserContext | Page] = []
+
+    def open_(address: str, *, fresh: bool = False, **options: Any) -> Page:
+        context = shared_context
+        if fresh or options:
+            context = browser.new_context(**{"viewport": SIZE, **options})
+            context.set_default_timeout(PATIENCE_MS)
+            opened.append(context)
         page = context.new_page()
+        opened.append(page)
         follow(page, watch)
         page.goto(address)
         return page
 
     yield open_
-    for context in contexts:
-        context.close()
+    for each in reversed(opened):
+        each.close()
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,7 @@ def test_readers_see_no_actions_and_admins_confirm_theirs(
 ) -> None:
     watch.allow(REFUSED)
     watch.allow("status of 422")  # a budget that is too large
-    page = open_page(f"{guarded_server}/#/studies/empty")
+    page = open_page(f"{guarded_server}/#/studies/empty", fresh=True)
     sign_in(page, "not-a-token-of-this-server")
     expect(page.get_by_role("alert")).to_be_visible()
     sign_in(page, READ_TOKEN)
@@ -52,7 +52,7 @@ def test_an_expired_cookie_leads_to_the_login_and_back(
     guarded_server: str, open_page: OpenPage, watch: Watch
 ) -> None:
     watch.allow(REFUSED)
-    page = open_page(f"{guarded_server}/#/studies/wing")
+    page = open_page(f"{guarded_server}/#/studies/wing", fresh=True)
     sign_in(page, READ_TOKEN)
     expect(page.get_by_role("heading", name="Progress")).to_be_visible()
     page.context.clear_cookies()
@@ -62,30 +62,37 @@ def test_an_expired_cookie_leads_to_the_login_and_back(
     expect(page.get_by_role("heading", name="Assessments")).to_be_visible()
 
 
-def test_a_page_survives_a_restart_of_the_server(
+def test_a_page_survives_restarts_of_the_server(
     seeded: Path, open_page: OpenPage, watch: Watch
 ) -> None:
     watch.allow("Failed to load resource|ERR_CONNECTION|ERR_INCOMPLETE")
+    watch.allow(REFUSED)
     database_url = copy_of(seeded, "restarted")
     port = free_port()
-    with serving(database_url, "--no-planner", port=port) as (url, _):
-        page = open_page(f"{url}/#/studies/wing")
+    tokens = {"COUNTERPOISE_READ_TOKENS": READ_TOKEN}
+    with serving(database_url, "--no-planner", port=port, **tokens) as (url, _):
+        page = open_page(f"{url}/#/studies/wing", fresh=True)
+        sign_in(page, READ_TOKEN)
         expect(page.get_by_text("Live", exact=True)).to_be_visible()
         expect(page.get_by_role("heading", name="Progress")).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("has not responded since")
     expect(page.get_by_role("heading", name="Progress")).to_be_visible()
-    with serving(database_url, "--no-planner", port=port):
+    with serving(database_url, "--no-planner", port=port, **tokens):
         expect(page.get_by_text("Live", exact=True)).to_be_visible()
         expect(page.get_by_role("alert")).to_have_count(0)
+    # The tokens have changed meanwhile, and with them the key that signs cookies.
+    tokens = {"COUNTERPOISE_READ_TOKENS": "another-token-of-the-tests"}
+    with serving(database_url, "--no-planner", port=port, **tokens):
+        expect(page.get_by_text("Your session has ended")).to_be_visible()
 
 
 def test_a_change_appears_without_a_reload(
     guarded_server: str, open_page: OpenPage
 ) -> None:
-    page = open_page(f"{guarded_server}/#/studies/one")
+    page = open_page(f"{guarded_server}/#/studies/one", fresh=True)
     sign_in(page, READ_TOKEN)
     expect(page.get_by_text("Live", exact=True)).to_be_visible()
-    other = open_page(f"{guarded_server}/#/studies/one")
+    other = open_page(f"{guarded_server}/#/studies/one", fresh=True)
     sign_in(other, ADMIN_TOKEN)
     other.get_by_role("button", name="Pause").click()
     other.get_by_role("dialog").get_by_role("button", name="Pause").click()
@@ -108,10 +115,10 @@ def test_faults_of_a_new_study_are_shown_at_their_lines(
         expect(alert).to_contain_text(line)
 
 
-def test_pages_work_behind_a_path_prefix(
+def test_pages_and_the_reference_work_offline_behind_a_path_prefix(
     guarded_server: str, open_page: OpenPage
 ) -> None:
-    page = open_page(f"{guarded_server}/#/studies/wing/tradeoffs")
+    page = open_page(f"{guarded_server}/#/studies/wing/tradeoffs", fresh=True)
     sign_in(page, READ_TOKEN)
     expect(page.get_by_role("img", name="Scatter of")).to_be_visible()
     page.goto(f"{guarded_server}/docs")

@@ -64,8 +64,8 @@ def test_list_reads_all_pages(run: Run, api: FakeApi) -> None:
     assert result.exit_code == 0
     rows = [line.split() for line in result.stdout.splitlines() if "search" in line]
     assert rows == [
-        ["wing", "search", "active", "7", "33", "60", STUDY.created_at],
-        ["tail", "search", "paused", "7", "33", "60", STUDY.created_at],
+        ["wing", "search", "active", "7", "33", "60", "2026-01-01", "00:00:00Z"],
+        ["tail", "search", "paused", "7", "33", "60", "2026-01-01", "00:00:00Z"],
     ]
     listed = json.loads(run("study", "list", "--json").stdout)
     summaries = [
@@ -87,9 +87,7 @@ def test_show(run: Run, api: FakeApi) -> None:
     assert "wing · search · active · step 7" in shown
     assert "33 of 60 full samples evaluated, 36 planned" in shown
     lines = [line.strip("│ ").split() for line in shown.splitlines()]
-    heading = next(
-        i for i, line in enumerate(lines) if line[:2] == ["objective", "goal"]
-    )
+    heading = next(i for i, line in enumerate(lines) if line[:2] == ["output", "goal"])
     rows = lines[heading + 1 : heading + 4]
     assert rows == [
         ["mass", "min", "cheap", "20", "0.0123", "1", "2", "33", "4", "5"],
@@ -103,11 +101,12 @@ def test_show(run: Run, api: FakeApi) -> None:
     )
 
 
-def test_show_fits_into_80_columns() -> None:
-    console = Console(file=io.StringIO(), width=80)
+def test_show_fits_into_72_columns() -> None:
+    console = Console(file=io.StringIO(), width=72)
     with console.capture() as screen:
         console.print(study_panel(STUDY))
-    assert "ready leased done failed superseded" in screen.get()
+    assert "ready leased done failed  seded" in screen.get()
+    assert "…" not in screen.get()
 
 
 def test_show_a_new_study_without_faults(run: Run, api: FakeApi) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from counterpoise.wire.problems import Fault
-from counterpoise.wire.specification import EXAMPLE
+from counterpoise.wire.specification import EXAMPLE, NAME_RULE
 from tests.commands.conftest import Run
 from tests.commands.fake_api import STUDY, FakeApi, problem
 
@@ -173,3 +173,20 @@ def test_a_refusal_is_printed_with_all_its_faults(
         run("study", "create", file).stderr
         == "Error: there is a study 'wing' with another specification\n"
     )
+
+
+@pytest.mark.parametrize("command", [["study", "create"], ["run"]])
+def test_names_in_other_scripts_are_refused_with_the_rule_and_their_line(
+    run: Run, tmp_path: Path, command: list[str]
+) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text(
+        "name: plate\nbudget: 30\nvariables: [{name: a, low: 0, high: 1}]\n"
+        "objectives:\n- name: μάζα\n- name: 质量\n"
+    )
+    result = run(*command, str(file))
+    assert result.exit_code == 2
+    refused = " ".join(result.stderr.split())
+    assert refused.count(NAME_RULE) == 2
+    assert "line 5" in refused
+    assert "line 6" in refused

@@ -167,7 +167,7 @@ def test_a_line_is_printed_when_something_has_changed(watching: Watch) -> None:
     first, second, third = lines(result)
     assert first == (
         "wing: search, active, step 7; 33 of 60 full samples; front 12 samples, hypervolume 0.84"
-        " (+5.00% on the step before) at step 6; workers 1 alive with 4 slots, 2 busy; finished in 70 s to 2 min"
+        " (+5.00% on the step before) at step 6; workers 1 alive with 4 slots, 2 busy; time left 70 s to 2 min"
     )
     assert "34 of 60" in second
     assert third.endswith("; ! no [planner]")
@@ -253,9 +253,9 @@ def test_the_panel_has_errors_and_health() -> None:
     whole = "\n".join(
         shown(Snapshot(young, [], Eta(unknown="no worker"), error="refused"), 80)
     )
-    assert "front       none yet" in whole
-    assert "workers     none" in whole
-    assert "finished in unknown: no worker" in whole
+    assert "front     none yet" in whole
+    assert "workers   none" in whole
+    assert "time left unknown: no worker" in whole
     assert "! no response, trying again: refused" in whole
     assert "! no [planner]" in whole
 

@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from app.dashboard.assets import STATIC
 from app.main import create_app
 from app.settings import load_settings
+from counterpoise.wire.codes import EventKind
 from tests.api.wing import LOCAL
 
 PREFIX = "/tools/counterpoise"
@@ -68,6 +69,13 @@ def test_files_are_compressed_for_those_who_ask(client: TestClient) -> None:
 def test_a_file_of_another_version_is_not_kept(client: TestClient) -> None:
     response = client.get("/assets/another/js/main.js")
     assert response.headers["cache-control"] == "no-store"
+
+
+def test_pages_listen_to_every_kind_of_event() -> None:
+    text = (STATIC / "js/data/live.js").read_text()
+    kinds = re.search(r"const KINDS = \[(.*?)\];", text, re.S)
+    assert kinds is not None
+    assert set(re.findall(r'"(\w+)"', kinds[1])) == set(EventKind)
 
 
 @pytest.mark.parametrize("path", ["nothing.js", "../routes.py", "index.html", ""])

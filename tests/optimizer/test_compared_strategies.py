@@ -18,11 +18,10 @@ from app.optimizer.strategies.initial_phase import sought_values
 from app.optimizer.strategies.interleaving import brood, pseudo_values, usable
 from app.optimizer.strategies.parego import (
     expected_improvement,
-    penalised,
     random_weights,
     tchebycheff,
 )
-from app.optimizer.strategies.true_rvea import TRUE_RVEA, survivors
+from app.optimizer.strategies.true_rvea import survivors
 
 Array = NDArray[np.float64]
 NAMES = (
@@ -32,6 +31,7 @@ NAMES = (
     "fast-first",
     "brood-interleaving",
     "speculative-interleaving",
+    "mht",
 )
 
 
@@ -164,18 +164,6 @@ def test_a_brood_is_the_newest_offspring_ranked_by_cheap_values() -> None:
     cheap = told.pool.F[order[:10], :2]
     best = cheap[0]
     assert not ((cheap <= best).all(axis=1) & (cheap < best).any(axis=1)).any()
-
-
-def test_parego_makes_rows_that_break_limits_worse_than_all_others() -> None:
-    values = penalised(np.array([0.2, 0.1, 0.5]), np.array([0.0, 0.3, 0.0]))
-    assert values.tolist() == [0.2, 0.8, 0.5]
-
-
-def test_rvea_keeps_a_feasible_row_before_a_better_one() -> None:
-    F = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
-    snapshot = Snapshot(1, 3, 10, 1, np.eye(3), F)
-    rows = survivors(snapshot, F, TRUE_RVEA, np.array([0.5, 0.0, 0.0]))
-    assert sorted(rows.tolist()) == [1, 2]
 
 
 def test_the_stream_of_a_constraint_seeks_its_limit() -> None:

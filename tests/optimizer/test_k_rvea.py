@@ -80,7 +80,7 @@ VARIANCES = np.array([[4.0, 0.0], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
 
 
 def test_the_batch_has_the_shortest_distance_while_vectors_stay_active() -> None:
-    found = Found(np.eye(4), MU, VARIANCES, V3, V3, np.zeros(4))
+    found = Found(np.eye(4), MU, VARIANCES, V3, V3)
     rows = choose(found, MU, 3, np.random.default_rng(0))
     assert sorted(rows.tolist()) == [1, 2, 3]
 
@@ -88,16 +88,9 @@ def test_the_batch_has_the_shortest_distance_while_vectors_stay_active() -> None
 def test_the_batch_has_the_largest_variance_when_vectors_were_lost() -> None:
     """The population has lost the second vector; the archive has all three."""
     rows = [0, 2, 3]
-    found = Found(np.eye(3), MU[rows], VARIANCES[rows], V3, V3, np.zeros(3))
+    found = Found(np.eye(3), MU[rows], VARIANCES[rows], V3, V3)
     chosen = choose(found, MU, 3, np.random.default_rng(0))
     assert sorted(chosen.tolist()) == [0, 1]
-
-
-def test_the_batch_has_the_smallest_violation_of_each_cluster() -> None:
-    violation = np.array([0.0, 0.0, 0.0, 0.2])  # row 3 would be nearer than row 0
-    found = Found(np.eye(4), MU, VARIANCES, V3, V3, violation)
-    rows = choose(found, MU, 3, np.random.default_rng(0))
-    assert sorted(rows.tolist()) == [0, 1, 2]
 
 
 def test_full_samples_outside_the_archive_train_cheap_objectives() -> None:

@@ -6,17 +6,19 @@ from math import inf
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
 
 from app.optimizer.arrays import Floats
 from app.optimizer.limits import Limit, compress, margin_scale, total_violation
 from app.optimizer.models.feasibility import (
+    INDICATOR_RANGE,
     MOST_HIDDEN,
+    Feasibility,
+    LimitedOutput,
     fit_hidden,
     hidden_data,
-    known_violation,
 )
 from app.optimizer.models.kriging.regressor import Kriging
-from app.optimizer.models.training_data import by_feasibility, choose_full
 from app.optimizer.problem import Constraint, Objective, Problem, Variable
 from app.optimizer.proposal.proposal import Proposal
 from app.optimizer.propose import propose
@@ -91,17 +93,39 @@ def test_one_objective_is_minimised_inside_its_limits() -> None:
     assert best[0].sum() < 0.75
 
 
-def test_feasible_samples_train_first() -> None:
-    F = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 0.5], [3.0, 3.0]])
-    violation = np.array([0.5, 0.0, 0.0, 0.1])
-    order = by_feasibility(F, violation)
-    assert set(order[:2]) == {1, 2}
-    assert list(order[2:]) == [3, 0]
-    assert set(choose_full(F, 3, RNG(0), violation)) >= {1}
-    assert known_violation((Limit(), Limit()), F) is None
-    assert_array_equal(
-        known_violation((Limit(), Limit(upper=1.0)), F), [0.0, 0.0, 0.0, 2.0 / 3.0]
-    )
+class Line:
+    """Predicts slope times the first coordinate, with a deviation."""
+
+    def __init__(self, slope: float, deviation: float) -> None:
+        self.slope, self.deviation = slope, deviation
+
+    def mean(self, X: Floats) -> Floats:
+        return self.slope * X[:, 0]
+
+    def mean_and_std(self, X: Floats) -> tuple[Floats, Floats]:
+        return self.mean(X), np.full(len(X), self.deviation)
+
+
+def test_predicted_violations_are_summed_and_probabilities_multiplied() -> None:
+    first = LimitedOutput(Limit(upper=1.0), Line(2.0, 0.5), spread=4.0)
+    second = LimitedOutput(Limit(lower=0.0, upper=3.0), Line(-1.0, 1.0), spread=0.0)
+    limits = Feasibility((first, second), None)
+    X = np.array([[0.5], [1.0]])
+    # (2 - 1) / 4 + (0 - -1) / 1 at 1; (0 - -0.5) / 1 at 0.5
+    assert_allclose(limits.violation(X), [0.5, 1.25])
+    # Phi(0) (Phi(3.5) - Phi(0.5)), Phi(-2) (Phi(4) - Phi(1))
+    assert_allclose(limits.probability(X), [0.154153, 0.003609], atol=1e-6)
+
+
+def test_the_hidden_constraint_is_one_more_limit() -> None:
+    X = np.linspace(0.0, 1.0, 9)[:, None]
+    hidden = Kriging(noise=0.2).fit(X, np.where(X[:, 0] > 0.5, 1.0, -1.0))
+    limits = Feasibility((), hidden)
+    at = np.array([[0.1], [0.9]])
+    mean, std = hidden.mean_and_std(at)
+    assert_allclose(limits.violation(at), np.maximum(mean, 0.0) / INDICATOR_RANGE)
+    assert_allclose(limits.probability(at), norm.cdf(-mean / std))
+    assert limits.probability(at)[0] > 0.9 > 0.1 > limits.probability(at)[1]
 
 
 def test_noise_is_a_nugget_of_its_share_of_the_variance() -> None:

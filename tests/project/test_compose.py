@@ -88,7 +88,10 @@ def token_of(name: str) -> str:
 
 def test_your_own_secrets_take_the_place_of_every_public_one() -> None:
     own = compose(
-        ADMIN_TOKEN="a" * 16, WORKER_TOKEN="w" * 16, POSTGRES_PASSWORD="p" * 16
+        ADMIN_TOKEN="a" * 16,
+        READ_TOKEN="r" * 16,
+        WORKER_TOKEN="w" * 16,
+        POSTGRES_PASSWORD="p" * 16,
     )
     assert "demo-" not in str(own)
     url = own["services"]["api"]["environment"]["COUNTERPOISE_DATABASE_URL"]
@@ -100,6 +103,28 @@ def test_ports_are_published_on_loopback_only() -> None:
     for service in SERVICES.values():
         published += service.get("ports", [])
     assert published == ["127.0.0.1:8000:8000"]
+
+
+def test_our_containers_can_write_nothing_but_their_volumes() -> None:
+    for name, service in ours().items():
+        assert service["read_only"], name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert [mount.partition(":")[0] for mount in service["tmpfs"]] == ["/tmp"]  # noqa: S108
+
+
+def test_every_container_is_limited() -> None:
+    for name, service in SERVICES.items():
+        assert service["mem_limit"] == "2g", name
+        assert service["pids_limit"] == 512, name
+
+
+def test_workers_cannot_reach_the_database() -> None:
+    networks = {name: service["networks"] for name, service in SERVICES.items()}
+    with_database = {name for name, own in networks.items() if "database" in own}
+    assert with_database == {"db", "migrate", "api", "planner"}
+    assert {tuple(networks[name]) for name in pools()} == {("workers",)}
+    assert compose()["networks"]["database"] == {"internal": True}
 
 
 def test_the_image_is_built_once_and_never_taken_from_a_registry() -> None:
@@ -127,9 +152,9 @@ def test_what_is_mounted_exists() -> None:
         for source in (volume.split(":")[0] for volume in service.get("volumes", [])):
             assert source in compose()["volumes"] or (ROOT / source).is_file(), source
     made = " ".join(arguments("RUN"))
-    for service in pools().values():
+    for name, service in pools().items():
         folder = service["command"][service["command"].index("--spool") + 1]
-        assert f"spool:{folder}" in service["volumes"]
+        assert service["volumes"] == [f"spool-{name}:{folder}"]
         assert re.search(rf"chown counterpoise .*{folder}\b", made)
 
 

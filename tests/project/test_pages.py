@@ -3,6 +3,7 @@ them are complete.
 """
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -68,12 +69,17 @@ def test_the_python_page_works_as_it_is_printed(tmp_path: Path) -> None:
     assert "14 of 14 full samples" in printed
 
 
-def test_the_adapters_page_works_as_it_is_printed(tmp_path: Path) -> None:
-    write_files("adapters.md", tmp_path)
-    scripts = sorted(tmp_path.glob("*.py"))
-    assert len(scripts) == 3
-    for script in scripts:
-        run([sys.executable, "-W", "ignore", script.name], tmp_path)
+ADAPTERS = sorted(page.stem for page in (DOCS / "adapters").glob("*.md"))
+
+
+def test_the_adapters_pages_work_as_they_are_printed(tmp_path: Path) -> None:
+    for page in ADAPTERS:
+        write_files(f"adapters/{page}.md", tmp_path)
+    scripts = {"optuna_worker.py", "pymoo_worker.py", "openmdao_worker.py"}
+    assert scripts < {file.name for file in tmp_path.iterdir()}
+    for script in sorted(scripts):
+        run([sys.executable, "-W", "ignore", script], tmp_path)
+    assert len(json.loads((tmp_path / "trials.json").read_text())) <= 5
 
 
 def test_the_study_page_shows_a_valid_study_and_every_field(tmp_path: Path) -> None:
@@ -101,7 +107,18 @@ def test_the_study_of_the_readme_is_valid(tmp_path: Path) -> None:
     assert parse_specification(without_run(document)).budget == 30
     mass, stiffness = read_simulations(document)
     assert mass.function == "sim:mass"
-    assert stiffness.command == ("./fem.sh", "{params}", "{results}")
+    assert stiffness.command == ("./fem.sh", "{params_txt}", "{results}")
+
+
+@pytest.mark.timeout(900)
+def test_the_simulator_of_the_readme_is_optimised(tmp_path: Path) -> None:
+    readme = (DOCS.parent / "README.md").read_text()
+    section = readme.partition("\n## Install, and your own simulator")[2]
+    commands = re.findall(r"```\n(.*?)```", section, re.S)[0]
+    _, start, commands = commands.partition("mkdir wing")  # after the installation
+    printed = run(["sh", "-eu", "-c", start + commands], tmp_path)
+    assert "30 of 30 full samples" in printed
+    assert "best stiffness" in printed
 
 
 def test_every_health_message_is_explained() -> None:
@@ -111,4 +128,6 @@ def test_every_health_message_is_explained() -> None:
 
 def test_every_page_is_in_the_navigation() -> None:
     site = (DOCS.parent / "mkdocs.yml").read_text()
-    assert [page.name for page in DOCS.glob("*.md") if page.name not in site] == []
+    pages = [*DOCS.glob("*.md"), *(DOCS / "adapters").glob("*.md")]
+    names = [str(page.relative_to(DOCS)) for page in pages]
+    assert [name for name in names if f": {name}" not in site] == []

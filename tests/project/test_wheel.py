@@ -130,6 +130,39 @@ def test_bench_says_where_it_lives(installed: Path, users_folder: Path) -> None:
     assert "clone the repository" in result.stderr
 
 
+def test_pages_are_served_from_the_installed_wheel(
+    wheel: Path, users_folder: Path
+) -> None:
+    """The same code, unpacked, with this environment's libraries."""
+    site = users_folder / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    script = users_folder / "pages.py"
+    script.write_text(
+        f"""
+import re, sys
+sys.path.insert(0, {str(site)!r})
+from fastapi.testclient import TestClient
+from app.dashboard.assets import STATIC
+from app.main import create_app
+from app.settings import load_settings
+assert str(STATIC).startswith({str(site)!r}), STATIC
+client = TestClient(create_app(load_settings(database_url="sqlite:///x.db")), "http://127.0.0.1:8000")
+for path in ("/", "/docs"):
+    links = re.findall('(?:href|src)="([^"]+)"', client.get(path).text)
+    codes = {{client.get("/" + link).status_code for link in links}}
+    print(path, len(links) > 2, codes)
+"""
+    )
+    result = run([sys.executable, "-P", script], users_folder)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert [line for line in lines if line.startswith("/")] == [
+        "/ True {200}",
+        "/docs True {200}",
+    ]
+
+
 def test_migrations_run_from_the_installed_wheel(
     wheel: Path, users_folder: Path
 ) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from app.simulation.pools import Floor, Job, Pool
+from counterpoise.wire.codes import JobState
 
 
 def _floor(*pools: Pool, seed: int = 0) -> Floor:
@@ -55,7 +56,7 @@ def test_a_superseded_job_is_never_started() -> None:
     floor = _floor(Pool(latency=1.0))
     job = Job(0, 0, full=False)
     floor.add(job)
-    job.state = "superseded"
+    job.state = JobState.SUPERSEDED
     assert floor.finish() is None
     assert floor.busy() == (0.0,)
 
@@ -65,7 +66,7 @@ def test_a_failing_job_is_tried_three_times() -> None:
     job = Job(0, 0, full=True)
     floor.add(job)
     states = [ended.state for ended in ended_jobs(floor)]
-    assert job.state == "failed"
+    assert job.state is JobState.FAILED
     assert (len(states), job.attempts, floor.now) == (3, 3, 3.0)
 
 

@@ -8,6 +8,7 @@ from counterpoise.wire.work import matches
     ("seconds", "text"),
     [
         (0, "0 s"),
+        (1.48e-05, "0.015 ms"),
         (0.25, "0.2 s"),
         (119, "119 s"),
         (120, "2 min"),

@@ -317,10 +317,12 @@ def test_the_conclusion_follows_from_the_studies() -> None:
     both = evidence({"asynchronous": [better, worse], "synchronous": [other, other]})
     assert (both.seeds, both.reached, both.saved) == (2, 1, 0.2)
     assert both.larger == pytest.approx((0.1 - 0.5) / 2)
-    text = conclusion({"asynchronous": [better, worse], "synchronous": [other, other]})
+    virtual = {"asynchronous": [better, worse], "synchronous": [other, other]}
+    text = conclusion(virtual, slowest_s=0.5)
     assert "1 of 2 seeds" in text
+    assert "would save 48 hours" in text  # 2 s of 0.5 s each: 4 runs of 12 hours
     assert "20% of the time" in text
     assert "smaller" in text
     assert CAUTION in text
     many = {"asynchronous": [better] * 3, "synchronous": [other] * 3}
-    assert CAUTION not in conclusion(many)
+    assert CAUTION not in conclusion(many, 1.0)

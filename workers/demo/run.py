@@ -69,7 +69,8 @@ def run(
             output.print_json(json.dumps(result.as_json(virtual, files)))
         else:
             output.print(comparison_table(result, virtual))
-            output.print(conclusion(virtual), soft_wrap=True)
+            slowest_s = max(worker.job_s for worker in result.workers)
+            output.print(conclusion(virtual, slowest_s), soft_wrap=True)
             output.print(f"written: {files[0]}, {files[1]}", soft_wrap=True)
         if stay:
             messages.print(

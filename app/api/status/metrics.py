@@ -22,7 +22,7 @@ from app.errors import CounterpoiseError
 from app.logs import first_line
 from app.service.monitoring.metrics_poller import MOST_STUDIES, Figures, MetricsPoller
 from app.store.database import Database
-from counterpoise.wire.codes import JobState, Phase
+from counterpoise.wire.codes import JobState, Phase, StudyState
 
 log = structlog.stdlib.get_logger("counterpoise.metrics")
 POLL_S = 1.0  # scrapes that are closer together share their queries
@@ -160,7 +160,7 @@ class ServerMetrics:
             yield gauge(
                 "workers_alive",
                 "Workers that asked in the last two minutes or hold a job",
-                figures.workers,
+                figures.workers_alive,
             )
             yield gauge("steps_due", "Steps of active studies that are due", due.due)
             yield gauge(
@@ -173,6 +173,7 @@ class ServerMetrics:
             )
             yield from study_metrics(figures)
             yield jobs_by_state(figures)
+            yield workers_by_queue(figures)
             yield from anomaly_counters(figures)
 
 
@@ -205,6 +206,19 @@ def jobs_by_state(figures: Figures) -> Metric:
             metric.add_metric(
                 [queue.study, queue.objective, state], getattr(queue, state)
             )
+    return metric
+
+
+def workers_by_queue(figures: Figures) -> Metric:
+    """Without paused studies, whose jobs no worker is to get."""
+    metric = GaugeMetricFamily(
+        "counterpoise_queue_workers",
+        "Live workers that take these jobs, of active unfinished studies",
+        labels=["study", "objective"],
+    )
+    for queue in figures.queues:
+        if queue.state == StudyState.ACTIVE:
+            metric.add_metric([queue.study, queue.objective], figures.workers_of(queue))
     return metric
 
 

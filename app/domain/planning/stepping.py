@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from counterpoise.wire.codes import Phase
 
 LAMBDA = 50
+# Of a stream that learns nothing from its values: few generations cover space evenly
+COMMON_LAMBDA = 500
 NEGLIGIBLE_PLANNING = 0.02  # as a share of a slow run
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.random import Generator
 
 from app.optimizer.arrays import Bools, Floats
-from app.optimizer.limits import Limit, total_violation
+from app.optimizer.limits import Limit
 from app.optimizer.models.kriging.regressor import Kriging
-from app.optimizer.models.surrogate import Surrogate
+from app.optimizer.models.predictor import Predictor
 from app.optimizer.snapshot import Data, Snapshot
 
 # A tenth of the indicator's range: its jump becomes smooth
@@ -26,51 +26,46 @@ LIKELY = 0.5  # the probability from which a point counts as feasible
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class LimitedOutput:
+    limit: Limit
+    model: Predictor
+    spread: float  # the range of the data
+
+    def violation(self, X: Floats) -> Floats:
+        """In units of the range, so that the user's units do not matter."""
+        width = self.spread if self.spread > 0.0 else 1.0
+        return self.limit.excess(self.model.mean(X)) / width
+
+    def probability(self, X: Floats) -> Floats:
+        return self.limit.probability(*self.model.mean_and_std(X))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Feasibility:
-    """The surrogates of constraints predict compressed margins, so their limit is 0."""
-
-    limits: tuple[Limit, ...]  # one per output
-    surrogates: tuple[Surrogate, ...]  # one per output
-    spread: Floats  # (M,): the range of each output's data
+    # Objectives in their own values; constraints as compressed margins, whose limit is 0
+    limited: tuple[LimitedOutput, ...]
     hidden: Kriging | None  # None: no sample was infeasible
-
-    @property
-    def is_limited(self) -> bool:
-        limited = any(limit.is_limited for limit in self.limits)
-        return limited or self.hidden is not None
 
     def violation(self, X: Floats) -> Floats:
         """The total predicted violation at X (n, D), (n,)."""
         total = np.zeros(len(X))
-        for limit, surrogate, width in zip(
-            self.limits, self.surrogates, self.spread, strict=True
-        ):
-            if limit.is_limited:
-                excess = limit.excess(surrogate.mean(X))
-                total += excess / (width if width > 0.0 else 1.0)
-        if self.hidden is not None:
-            total += HIDDEN_LIMIT.excess(self.hidden.mean(X)) / INDICATOR_RANGE
+        for output in self._all:
+            total += output.violation(X)
         return total
 
     def probability(self, X: Floats) -> Floats:
         """That all limits are kept at X (n, D), (n,)."""
         product = np.ones(len(X))
-        for limit, surrogate in zip(self.limits, self.surrogates, strict=True):
-            if limit.is_limited:
-                mu, v = surrogate.mean_and_variance(X)
-                product *= limit.probability(mu, np.sqrt(v))
-        if self.hidden is not None:
-            mu, std = self.hidden.mean_and_std(X)
-            product *= HIDDEN_LIMIT.probability(mu, std)
+        for output in self._all:
+            product *= output.probability(X)
         return product
 
-
-def known_violation(limits: Sequence[Limit], Y: Floats) -> Floats | None:
-    """Of samples with all values, (n, M); None: no output has limits."""
-    if not any(limit.is_limited for limit in limits):
-        return None
-    spread = np.ptp(Y, axis=0) if len(Y) else np.ones(Y.shape[1])
-    return total_violation(limits, Y, spread)
+    @property
+    def _all(self) -> tuple[LimitedOutput, ...]:
+        if self.hidden is None:
+            return self.limited
+        hidden = LimitedOutput(HIDDEN_LIMIT, self.hidden, INDICATOR_RANGE)
+        return (*self.limited, hidden)
 
 
 def fit_hidden(

@@ -9,13 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from app.optimizer.arrays import Floats
-from app.optimizer.limits import KEPT, compress, margin_scale
 from app.optimizer.models.belief import DEVIATIONS
-from app.optimizer.models.feasibility import (
-    Feasibility,
-    fit_hidden,
-    known_violation,
-)
 from app.optimizer.models.fit_task import FitTask, FrozenModels, Map
 from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.models.kriging.standardise import is_constant
@@ -24,7 +18,7 @@ from app.optimizer.models.step_models import Models
 from app.optimizer.models.surrogate import Surrogate, Truth
 from app.optimizer.models.training_data import Archive, TrainingSet, choose_full
 from app.optimizer.problem import Problem
-from app.optimizer.snapshot import Data, Snapshot
+from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.strategy import Strategy
 
 # An objective's number, and whether it is the frozen member of its ensemble
@@ -50,8 +44,7 @@ def fit_models(
     order = np.lexsort((*snapshot.F.T, *snapshot.X.T))
     X, F = snapshot.X[order], snapshot.F[order]
     size = strategy.training_size(problem.d)
-    violation = known_violation(problem.limits, F)  # (n,), or None
-    rows = choose_full(F[:, : problem.m], size, rng, violation)
+    rows = choose_full(F, size, rng)
     archive = Archive(
         snapshot,
         order[rows],
@@ -60,10 +53,7 @@ def fit_models(
         problem.cheap,
         strategy.infeasible,
     )
-    outputs = range(len(problem.outputs))
-    training_sets = tuple(
-        _as_margins(problem, i, strategy.train(archive, i, rng)) for i in outputs
-    )
+    training_sets = tuple(strategy.train(archive, i, rng) for i in range(problem.m))
     truths = _truths(training_sets, truth or {})
     reused = _reused(training_sets, frozen)
     tasks = _fit_tasks(problem, snapshot, training_sets, reused)
@@ -71,69 +61,8 @@ def fit_models(
     surrogates, reports = _ensembles(
         snapshot, truths, reused | fitted, DEVIATIONS[strategy.belief]
     )
-    m = problem.m
-    full = F[rows] if violation is None else _feasible_rows(F[rows], violation[rows])
-    low, spread = ranges(full[:, :m], training_sets[:m])
-    feasibility = _feasibility(
-        problem, snapshot, strategy, surrogates, training_sets, rng
-    )
-    return Models(
-        X[rows],
-        F[rows, :m],
-        low,
-        spread,
-        surrogates[:m],
-        reports,
-        feasibility,
-        surrogates[m:],
-    )
-
-
-def _feasible_rows(F: Floats, violation: Floats) -> Floats:
-    """Those that keep all limits; all, if that leaves no range."""
-    feasible = F[violation == 0.0]
-    return feasible if len(feasible) > 1 else F
-
-
-def _feasibility(
-    problem: Problem,
-    snapshot: Snapshot,
-    strategy: Strategy,
-    surrogates: tuple[Surrogate, ...],
-    training_sets: Sequence[TrainingSet],
-    rng: Generator,
-) -> Feasibility | None:
-    learnt = strategy.infeasible == "learnt"
-    hidden = fit_hidden(snapshot, _groups(problem), rng) if learnt else None
-    # Of all values that train a model, so that incomplete samples count
-    values = [_all_values(training) for training in training_sets]
-    spread = np.array([np.ptp(y) if len(y) > 0 else 0.0 for y in values])  # (M,)
-    objectives, constraints = problem.limits[: problem.m], problem.constraints
-    limits = (*objectives, *[KEPT] * len(constraints))
-    feasibility = Feasibility(limits, surrogates, spread, hidden)
-    return feasibility if feasibility.is_limited else None
-
-
-def _as_margins(problem: Problem, i: int, training: TrainingSet) -> TrainingSet:
-    """Of a constraint, its compressed margins: only the limit's neighbourhood matters,
-    and values far from it would spoil the model.
-    """
-    if i < problem.m or training.truth:
-        return training
-    limit = problem.limits[i]
-    scale = margin_scale(limit.margin(_all_values(training)))
-
-    def of(data: Data) -> Data:
-        return Data(data.X, compress(limit.margin(data.y), scale))
-
-    frozen = None if training.frozen is None else of(training.frozen)
-    return TrainingSet(of(training.model), frozen)
-
-
-def _all_values(training: TrainingSet) -> Floats:
-    if training.frozen is None:
-        return training.model.y
-    return np.append(training.model.y, training.frozen.y)
+    low, spread = ranges(F[rows], training_sets)
+    return Models(X[rows], F[rows], low, spread, surrogates, reports)
 
 
 def _groups(problem: Problem) -> tuple[int, ...] | None:
@@ -142,9 +71,9 @@ def _groups(problem: Problem) -> tuple[int, ...] | None:
 
 def check_dimensions(problem: Problem, snapshot: Snapshot) -> None:
     d, m = snapshot.X.shape[1], snapshot.F.shape[1]
-    if (problem.width, len(problem.outputs)) != (d, m):
+    if (problem.width, problem.m) != (d, m):
         raise ValueError(
-            f"the problem has {problem.width} variables and {len(problem.outputs)} objectives,"
+            f"the problem has {problem.width} variables and {problem.m} objectives,"
             f" the snapshot {d} and {m}:"
             " it is one of another problem"
         )

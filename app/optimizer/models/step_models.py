@@ -26,14 +26,11 @@ class Models:
     surrogates: tuple[Surrogate, ...]  # one per objective
     reports: tuple[ModelReport | None, ...]  # one per output
     feasibility: Feasibility | None = None  # None: there are no limits
-    # Of constraints, one each: `frozen` needs those of all outputs
-    constraints: tuple[Surrogate, ...] = ()
 
     @property
     def frozen(self) -> tuple[Predictor | None, ...]:
         """The frozen models, which never change: the next step can reuse them."""
-        outputs = (*self.surrogates, *self.constraints)
-        return tuple(surrogate.frozen for surrogate in outputs)
+        return tuple(surrogate.frozen for surrogate in self.surrogates)
 
     def means(self, X: Floats) -> Floats:
         """(N, m)"""

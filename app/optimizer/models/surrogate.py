@@ -81,6 +81,11 @@ class Surrogate:
             return np.zeros(len(X)), np.ones(len(X))
         return _predict(member, X)
 
+    def mean_and_std(self, X: Floats) -> tuple[Floats, Floats]:
+        """(n,), (n,)"""
+        mean, variance = self.mean_and_variance(X)
+        return mean, np.sqrt(variance)
+
     @property
     def _is_pair(self) -> bool:
         """Whether both members count."""

@@ -51,15 +51,13 @@ class TrainingSet:
     truth: bool = False
 
 
-def choose_full(
-    F: Floats, size: int, rng: Generator, violation: Floats | None = None
-) -> Ints:
+def choose_full(F: Floats, size: int, rng: Generator) -> Ints:
     """Rows of D^t: all if they are at most L, else the best for half of L, and others
-    at random; ascending. `violation` (n,): those without any come first.
+    at random; ascending.
     """
     if len(F) <= size:
         return np.arange(len(F))
-    order = by_quality(F) if violation is None else by_feasibility(F, violation)
+    order = by_quality(F)
     half = size // 2
     best, others = order[:half], np.sort(order[half:])
     drawn = rng.choice(others, size - half, replace=False)
@@ -76,14 +74,6 @@ def by_quality(F: Floats) -> Ints:
         members = rank == front
         distance[members] = crowding_distance(F[members])
     return np.lexsort((-distance, rank))
-
-
-def by_feasibility(F: Floats, violation: Floats) -> Ints:
-    """Rows that keep all limits by their quality, then the others by their violation."""
-    feasible = np.flatnonzero(violation == 0.0)
-    others = np.flatnonzero(violation > 0.0)
-    best = feasible[by_quality(F[feasible])] if len(feasible) else feasible
-    return np.append(best, others[np.argsort(violation[others], kind="stable")])
 
 
 def crowding_distance(F: Floats) -> Floats:

@@ -12,7 +12,6 @@ import moocore
 import numpy as np
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.feasibility import known_violation
 from app.optimizer.models.step_models import Models
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.full_sample_report import predicted_reports
@@ -50,10 +49,9 @@ def front_points(problem: Problem, snapshot: Snapshot) -> Floats:
     (k, D).
     """
     F = snapshot.F[:, : problem.m]
-    violation = known_violation(problem.limits, snapshot.F)
-    feasible = (
-        np.ones(len(F), dtype=np.bool_) if violation is None else violation == 0.0
-    )
+    feasible = np.ones(len(F), dtype=np.bool_)
+    for limit, y in zip(problem.limits, snapshot.F.T, strict=True):
+        feasible &= limit.excess(y) == 0.0
     rows = np.flatnonzero(feasible)
     if len(rows) == 0:
         return snapshot.X[:0]

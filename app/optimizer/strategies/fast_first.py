@@ -39,7 +39,7 @@ def fast_first_step(
     selected: list[Source] = ["selected"] * len(chosen)
     full = Drawn(chosen, tuple(selected))
     if missing > 0:
-        no_parents = np.empty((0, problem.d))
+        no_parents = np.empty((0, problem.width))
         others = take_full(
             problem,
             snapshot,
@@ -66,7 +66,9 @@ def best_first(data: Data, full: Floats) -> Floats:
 def in_turn(ranked: list[Floats]) -> Floats:
     """The best of each list, then the second of each, …; each point once."""
     depth = max(map(len, ranked))
-    rows = [X[k] for k in range(depth) for X in ranked if k < len(X)]
+    rows = []
+    for k in range(depth):
+        rows += [X[k] for X in ranked if k < len(X)]
     points = np.array(rows).reshape(len(rows), ranked[0].shape[1])
     return points[is_new(points, points[:0])]
 
@@ -81,7 +83,7 @@ def _generation(
     rng: Generator,
 ) -> Drawn:
     if data is None:
-        return Drawn(np.empty((0, problem.d)), ())
+        return Drawn(np.empty((0, problem.width)), ())
     taken = np.vstack([known_points(snapshot, j), full])
     ids = np.arange(len(data))
     X = next_generation(problem, data, ids, int(counts[j]), rng, taken)
@@ -98,4 +100,4 @@ def needs_cheap(problem: Problem) -> str | None:
     )
 
 
-FAST_FIRST = Strategy(step=fast_first_step, refusal=needs_cheap, follows_limits=False)
+FAST_FIRST = Strategy(step=fast_first_step, refusal=needs_cheap)

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.random import Generator
 
 from app.optimizer.arrays import Floats
+from app.optimizer.feasible_view import FeasibleView, feasible_view
 from app.optimizer.models.fit_evidence_models import fit_evidence_models
+from app.optimizer.models.fit_feasibility import fit_feasibility
 from app.optimizer.models.fit_models import fit_models
 from app.optimizer.models.step_models import Models
 from app.optimizer.problem import Problem
@@ -40,33 +42,53 @@ def fit_search_select(
     """Neither the order of rows nor the resources change the points."""
     clock = resources.clock
     started = clock()
+    view = view_of(problem, snapshot, strategy)
+    is_same = view.snapshot is snapshot
     models = MODELS[strategy.models](
-        problem,
-        snapshot,
+        view.problem,
+        view.snapshot,
         strategy,
         rng,
         fit=resources.fit,
         truth=resources.truth,
-        frozen=resources.frozen,
+        # What is a tail changes with the samples
+        frozen=resources.frozen if is_same else (),
     )
+    if not is_same:
+        limits = fit_feasibility(
+            problem, snapshot, view, models.surrogates, rng, resources.fit
+        )
+        reports = (*models.reports, *limits.reports)
+        models = replace(models, reports=reports, feasibility=limits.feasibility)
     fitted = clock()
-    population = search(problem, strategy, models, rng)
+    population = search(problem, strategy, models, rng, view.others)
     searched = clock()
     proposal = select(problem, snapshot, strategy, models, population, rng)
     timings = Timings(fitted - started, searched - fitted, clock() - searched)
     return replace(proposal, timings=timings)
 
 
+def view_of(problem: Problem, snapshot: Snapshot, strategy: Strategy) -> FeasibleView:
+    """With the rule `worst`, infeasible points are left to the models."""
+    if strategy.infeasible == "worst":
+        return FeasibleView(problem, snapshot, snapshot.X[:0], problem.limits)
+    return feasible_view(problem, snapshot)
+
+
 def search(
-    problem: Problem, strategy: Strategy, models: Models, rng: Generator
+    problem: Problem,
+    strategy: Strategy,
+    models: Models,
+    rng: Generator,
+    others: Floats | None = None,
 ) -> Floats:
     """The final population, (N, d), of an evolutionary algorithm on the predicted
-    means.
+    means, which starts from the models' samples and these others.
     """
     variables, w_max = problem.variables, strategy.w_max
     limits = models.feasibility
     violation = None if limits is None else limits.violation
-    X = models.X
+    X = models.X if others is None else np.vstack([models.X, others])
     if len(X) < SMALLEST_START:
         more = latin(variables, SMALLEST_START - len(X), rng)
         X = np.vstack([X, more])

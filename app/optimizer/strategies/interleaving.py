@@ -145,9 +145,5 @@ def speculative_step(
     return interleave(problem, snapshot, strategy, rng, speculative)
 
 
-BROOD_INTERLEAVING = Strategy(
-    step=brood_step, initial=COMMON_POINTS, follows_limits=False
-)
-SPECULATIVE_INTERLEAVING = Strategy(
-    step=speculative_step, initial=COMMON_POINTS, follows_limits=False
-)
+BROOD_INTERLEAVING = Strategy(step=brood_step, initial=COMMON_POINTS)
+SPECULATIVE_INTERLEAVING = Strategy(step=speculative_step, initial=COMMON_POINTS)

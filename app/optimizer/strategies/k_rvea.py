@@ -50,7 +50,6 @@ class Found:
     v: Floats  # (N, m): scaled variances
     V0: Floats  # (K, m): the fixed vectors
     V: Floats  # (K, m): the vectors as adapted last
-    violation: Floats  # (N,): of limits, as predicted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,26 +165,11 @@ def search(
     def adapted(F: Floats) -> Floats:
         return V0 if strategy.scaling == "range" else adapt(V0, np.ptp(F, axis=0))
 
-    violation = no_violation
-    if models.feasibility is not None:
-        violation = models.feasibility.violation
     X, V = evolve(
-        problem.variables,
-        predict,
-        X,
-        V0,
-        adapted,
-        strategy.w_max,
-        alpha,
-        rng,
-        violation,
+        problem.variables, predict, X, V0, adapted, strategy.w_max, alpha, rng
     )
     mu, v = models.means_and_variances(X)
-    return Found(X, scale(mu), v / scale.unit**2, V0, V, violation(X))
-
-
-def no_violation(X: Floats) -> Floats:
-    return np.zeros(len(X))
+    return Found(X, scale(mu), v / scale.unit**2, V0, V)
 
 
 def evolve(
@@ -197,19 +181,17 @@ def evolve(
     w_max: int,
     alpha: float,
     rng: Generator,
-    violation: Callable[[Floats], Floats] = no_violation,
 ) -> tuple[Floats, Floats]:
     """RVEA whose vectors follow the range of its population: the last population and
     its vectors.
     """
-    F, c, V = predict(X), violation(X), V0
+    F, V = predict(X), V0
     every = math.ceil(ADAPT_EVERY * w_max)
     for w in range(1, w_max + 1):
         children = offspring(variables, X, rng)
         X, F = np.vstack([X, children]), np.vstack([F, predict(children)])
-        c = np.append(c, violation(children))
-        survivors = select(F, V, (w / w_max) ** alpha, c)
-        X, F, c = X[survivors], F[survivors], c[survivors]
+        survivors = select(F, V, (w / w_max) ** alpha)
+        X, F = X[survivors], F[survivors]
         if w % every == 0:
             V = adapted(F)
     return X, V
@@ -217,8 +199,7 @@ def evolve(
 
 def choose(found: Found, archive: Floats, count: int, rng: Generator) -> Ints:
     """Rows of the population, one of each cluster of active vectors: by distance, or by
-    variance if the population has lost diversity; smaller violations of limits first.
-    [K-RVEA] Alg. 3.
+    variance if the population has lost diversity. [K-RVEA] Alg. 3.
     """
     if count == 0:
         return np.empty(0, dtype=np.int64)
@@ -230,7 +211,7 @@ def choose(found: Found, archive: Floats, count: int, rng: Generator) -> Ints:
     badness = distance
     if lost > DELTA * len(found.V):
         badness = -found.v.mean(axis=1)
-    order = np.lexsort((badness, found.violation, cluster))
+    order = np.lexsort((badness, cluster))
     _, first = np.unique(cluster[order], return_index=True)
     return order[first]
 

@@ -13,7 +13,6 @@ from scipy.stats import norm
 
 from app.optimizer.arrays import Floats
 from app.optimizer.models.belief import DEVIATIONS
-from app.optimizer.models.feasibility import known_violation
 from app.optimizer.models.fit_task import FitTask, fit_task
 from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.models.training_data import choose_full
@@ -45,18 +44,12 @@ def parego_step(
     resources: Resources,
 ) -> Proposal:
     snapshot = in_canonical_order(snapshot)
-    violation = known_violation(problem.limits, snapshot.F)  # (n,), or None
-    objectives = snapshot.F[:, : problem.m]
-    size = strategy.training_size(problem.d)
-    rows = choose_full(objectives, size, rng, violation)
+    rows = choose_full(snapshot.F, strategy.training_size(problem.d), rng)
     found = snapshot.X[:0]  # (k, d)
     if len(rows) > 0:
-        X, F = snapshot.X[rows], to_unit_range(objectives[rows])
-        c = np.zeros(len(rows)) if violation is None else violation[rows]
+        X, F = snapshot.X[rows], to_unit_range(snapshot.F[rows])
         weights = random_weights(problem.m, snapshot.batch, rng)  # (u, m)
-        tasks = [
-            FitTask(Data(X, penalised(tchebycheff(F, w), c)), None) for w in weights
-        ]
+        tasks = [FitTask(Data(X, tchebycheff(F, w)), None) for w in weights]
         for model in resources.fit(fit_task, tasks):
             # Differs from [ParEGO]: it proposes one point at a time; the points of a
             # batch are believed in turn, after those that still run.
@@ -87,12 +80,6 @@ def tchebycheff(F: Floats, w: Floats) -> Floats:
     """(n,): [ParEGO] Eq. (2)."""
     weighted = F * w
     return np.asarray(weighted.max(axis=1) + RHO * weighted.sum(axis=1))
-
-
-def penalised(values: Floats, violation: Floats) -> Floats:
-    """Rows that break limits become worse than all others, by their violation; (n,)."""
-    # Differs from [ParEGO], which has no limits
-    return np.where(violation > 0.0, values.max() + violation, values)
 
 
 def expected_improvement(mean: Floats, std: Floats, best: float) -> Floats:

@@ -49,12 +49,6 @@ class Resources:
     clock: Callable[[], float] = no_clock
 
 
-NO_LIMITS = (
-    "this strategy is defined without limits; leave `constraints`, `lower` and `upper` out, or choose sbp-bo,"
-    " k-rvea, hk-rvea, rvea or parego"
-)
-
-
 def no_refusal(_problem: Problem) -> str | None:
     return None
 
@@ -66,7 +60,7 @@ Step = Callable[[Problem, Snapshot, "Strategy", Generator, Resources], Proposal]
 @dataclass(frozen=True, slots=True)
 class Strategy:
     step: Step
-    # What is special to the strategy; see `why_not`
+    # Why the strategy cannot be used for a problem; None: it can
     refusal: Callable[[Problem], str | None] = no_refusal
     initial: InitialPhase = OWN_STREAMS
     train: Callable[[Archive, int, Generator], TrainingSet] = two_members
@@ -83,15 +77,6 @@ class Strategy:
     size: int | None = None  # L; None: 11 d - 1 + 25
     infeasible: InfeasibleRule = "learnt"
     belief: Belief = "mean"  # at points whose values are still to come
-    follows_limits: bool = True
-
-    def why_not(self, problem: Problem) -> str | None:
-        """Why the strategy cannot be used for a problem; None: it can."""
-        if not self.follows_limits and any(
-            limit.is_limited for limit in problem.limits
-        ):
-            return NO_LIMITS
-        return self.refusal(problem)
 
     def training_size(self, d: int) -> int:
         return 11 * d - 1 + 25 if self.size is None else self.size

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.random import Generator
 
 from app.optimizer.arrays import Floats, Ints
-from app.optimizer.models.feasibility import known_violation
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.batch import (
     candidates,
@@ -40,9 +39,7 @@ def rvea_step(
     parents = snapshot.X[:0]
     children = parents
     if len(snapshot.X) > 0:
-        F = snapshot.F[:, : problem.m]
-        violation = known_violation(problem.limits, snapshot.F)
-        parents = snapshot.X[survivors(snapshot, F, strategy, violation)]
+        parents = snapshot.X[survivors(snapshot, snapshot.F, strategy)]
         children = offspring(problem.variables, parents, rng)
     # Not the parents themselves: they have all their values
     points = candidates(problem.variables, children, children, rng)
@@ -50,28 +47,19 @@ def rvea_step(
     return make_proposal(problem, snapshot, models, parents, full, no_extras(problem))
 
 
-def survivors(
-    snapshot: Snapshot,
-    F: Floats,
-    strategy: Strategy,
-    violation: Floats | None = None,
-) -> Ints:
-    """Rows of F (n, m), n >= 1, that RVEA keeps: one for each vector that has any.
-
-    `violation` (n,): those without any come before all others.
-    """
+def survivors(snapshot: Snapshot, F: Floats, strategy: Strategy) -> Ints:
+    """Rows of F (n, m), n >= 1, that RVEA keeps: one for each vector that has any."""
     # Differs from [RVEA]: it selects from the last population and its offspring; here
     # from all samples, so that a step depends on nothing else.
     m = F.shape[1]
     if m == 1:
-        c = np.zeros(len(F)) if violation is None else violation
-        return np.lexsort((F[:, 0], c))[:50]
+        return np.argsort(F[:, 0], kind="stable")[:50]
     theta = min(snapshot.settled / snapshot.budget, 1.0) ** 2
     V0 = reference_vectors(m, strategy.lattice)  # (K, m)
     spread = np.ptp(F, axis=0)
     if strategy.scaling == "paper":
-        return select(F, adapt(V0, spread), theta, violation)
-    return select(F / np.where(spread > 0.0, spread, 1.0), V0, theta, violation)
+        return select(F, adapt(V0, spread), theta)
+    return select(F / np.where(spread > 0.0, spread, 1.0), V0, theta)
 
 
 TRUE_RVEA = Strategy(step=rvea_step, initial=NO_STREAMS)

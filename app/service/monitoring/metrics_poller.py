@@ -9,14 +9,16 @@ from app.store.database import Database
 from app.store.metrics import (
     DueSteps,
     ExecutedStep,
+    LiveWorkers,
     QueueCounts,
-    count_live_workers,
     due_counts,
+    live_workers_by_jobs,
     queue_counts,
     steps_done_since,
     study_counts,
 )
 from app.store.studies.jobs import database_time
+from counterpoise.wire.work import matches
 
 MOST_STUDIES = 100
 OVERLAP_S = 60.0  # a step's time is a moment before its transaction commits
@@ -27,8 +29,21 @@ class Figures:
     queues: Sequence[QueueCounts]
     studies: dict[tuple[str, str], int]  # by phase and state
     due: DueSteps
-    workers: int
+    workers: Sequence[LiveWorkers]
     new_steps: Sequence[ExecutedStep]
+
+    @property
+    def workers_alive(self) -> int:
+        return sum(group.count for group in self.workers)
+
+    def workers_of(self, queue: QueueCounts) -> int:
+        """Live workers that take the jobs of this queue."""
+        return sum(
+            group.taking
+            for group in self.workers
+            if matches(group.studies, queue.study)
+            and matches(group.objectives, queue.objective)
+        )
 
 
 @dataclass(slots=True)
@@ -52,7 +67,7 @@ class MetricsPoller:
                 queues=queue_counts(connection, MOST_STUDIES),
                 studies=study_counts(connection),
                 due=due_counts(connection),
-                workers=count_live_workers(connection),
+                workers=live_workers_by_jobs(connection),
                 new_steps=new_steps,
             )
         self._since = max([since, *(step.done_at for step in steps)])

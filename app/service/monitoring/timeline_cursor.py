@@ -6,8 +6,8 @@ import base64
 import binascii
 import json
 import zlib
-from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from app.errors import CursorInvalid
 
@@ -24,13 +24,11 @@ class TimelineCursor:
 
 
 def encode(cursor: TimelineCursor) -> str:
-    document = json.dumps([cursor.time, cursor.after, *_flat(cursor.held)])
+    document = json.dumps(
+        [cursor.time, cursor.after, *chain.from_iterable(cursor.held)]
+    )
     packed = zlib.compress(document.encode())
     return base64.urlsafe_b64encode(packed).decode().rstrip("=")
-
-
-def _flat(pairs: Iterable[tuple[int, int]]) -> list[int]:
-    return [number for pair in pairs for number in pair]
 
 
 def decode(text: str) -> TimelineCursor:

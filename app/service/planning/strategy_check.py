@@ -12,6 +12,6 @@ def check_strategy(spec: Specification) -> None:
     a search could not begin if they turned out to be.
     """
     ratios = declared_ratios(spec) or [1.0] * len(spec.outputs)
-    refusal = STRATEGIES[spec.strategy].why_not(problem_of(spec, ratios))
+    refusal = STRATEGIES[spec.strategy].refusal(problem_of(spec, ratios))
     if refusal is not None:
         raise SpecificationInvalid([fault_at(("strategy",), refusal)])

@@ -32,7 +32,9 @@ def find_joins(
         return []
     ids = [here[0].id for here in existing.values()]
     jobs = jobs_of_samples(connection, ids, lock=False)
-    has_job = {sample: {job.objective for job in own} for sample, own in jobs.items()}
+    has_job = {}
+    for sample, own in jobs.items():
+        has_job[sample] = {job.objective for job in own}
     newest = select(func.max(samples.c.id)).where(samples.c.study_id == study)
     after = connection.execute(newest).scalar_one()
     return list(joins_of(proposed, existing, has_job, promoted, after))

@@ -38,10 +38,19 @@ def follow(run: StudyRun, console: Console) -> bool:
     try:
         with display(console) as show:
             for snapshot in snapshots(run):
+                print_failures(run, console)
                 show(snapshot)
     except KeyboardInterrupt:
         return False
+    finally:
+        print_failures(run, console)
     return True
+
+
+def print_failures(run: StudyRun, console: Console) -> None:
+    """The first failures of each objective, as they happen."""
+    for failure in run.log.unread():
+        console.print(f"! {failure}", soft_wrap=True, highlight=False, markup=False)
 
 
 def snapshots(run: StudyRun) -> Iterator[Snapshot]:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from counterpoise.commands.study.remarks import remarks
 from counterpoise.wire.codes import JobState, Phase, StudyState
+from counterpoise.wire.text import short_time
 from counterpoise.wire.views import (
     HealthItem,
     ObjectiveView,
@@ -34,12 +35,14 @@ def studies_table(studies: list[StudySummary]) -> Table:
     for study in studies:
         counts = (str(study.step), str(study.evaluated_full), str(study.budget))
         state = "" if study.phase == Phase.FINISHED else study.state
-        table.add_row(study.name, study.phase, state, *counts, study.created_at)
+        created = short_time(study.created_at)
+        table.add_row(study.name, study.phase, state, *counts, created)
     return table
 
 
 # Shown only where there are such jobs, so that a table fits the terminal
 RARE_STATES = (JobState.WAITING, JobState.INFEASIBLE)
+_HEADINGS = {JobState.INFEASIBLE: "infea-\nsible", JobState.SUPERSEDED: "super-\nseded"}
 
 
 def study_title(study: StudyView) -> str:
@@ -63,9 +66,9 @@ def study_panel(study: StudyView) -> Panel:
     progress.add_row(
         ProgressBar(total=study.budget, completed=study.evaluated_full, width=20), full
     )
-    times = f"created {study.created_at}"
+    times = f"created {short_time(study.created_at)}"
     if study.finished_at:
-        times += f", finished {study.finished_at}"
+        times += f", finished {short_time(study.finished_at)}"
     parts: list[RenderableType] = [
         progress,
         Text(times, style="dim"),
@@ -98,7 +101,10 @@ def _outputs_table(outputs: list[OutputView]) -> Table:
         for state in JobState
         if state not in RARE_STATES or any(getattr(o, state) for o in outputs)
     ]
-    table = plain_table("output", "goal", numbers=("ratio", "median s", *states), gap=1)
+    headings = (_HEADINGS.get(state, state) for state in states)
+    table = plain_table(
+        "output", "goal", numbers=("ratio", "median\ns", *headings), gap=1
+    )
     for output in outputs:
         name = f"{output.name} [{output.unit}]" if output.unit else output.name
         goal = goal_text(output)

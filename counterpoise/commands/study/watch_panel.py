@@ -37,7 +37,7 @@ def panel(snapshot: Snapshot) -> Panel:
     facts.add_column(no_wrap=True, style="bold")
     facts.add_row("front", Text(_front(study)))
     facts.add_row("workers", Text(_workers(snapshot.own_workers)))
-    facts.add_row("finished in", Text(format_eta(snapshot.eta)))
+    facts.add_row("time left", Text(format_eta(snapshot.eta)))
     legend = Text(LEGEND, style="dim")
     parts: list[RenderableType] = [_progress(snapshot), legend, "", facts]
     if snapshot.error is not None:
@@ -169,6 +169,6 @@ def line(snapshot: Snapshot) -> str:
         f"workers {_workers(snapshot.own_workers)}",
     ]
     if study.phase != Phase.FINISHED:
-        parts.append(f"finished in {format_eta(snapshot.eta)}")
+        parts.append(f"time left {format_eta(snapshot.eta)}")
     parts += [f"! {item.detail}" for item in study.health]
     return "; ".join(parts)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 
 from counterpoise.client import Client
 from counterpoise.commands.output import WRONG_USAGE, fail
@@ -10,7 +11,7 @@ from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.views import StudyView
 from counterpoise.worker.evaluators.job_folder import VARIABLE
 
-NOT_FOUND = 404
+UNAUTHORIZED, NOT_FOUND = 401, 404
 
 
 def check_names(
@@ -19,7 +20,8 @@ def check_names(
     objectives: Sequence[str],
     command: Sequence[str],
 ) -> None:
-    """Ends the program if a study, an objective or a variable does not exist.
+    """Ends the program if a study, an objective or a variable does not exist, or if the
+    server does not know the token.
 
     A server that is unavailable is no reason: the worker waits for it.
     """
@@ -28,6 +30,8 @@ def check_names(
     except ServerUnavailable:
         return
     except Refused as error:
+        if error.status == UNAUTHORIZED:
+            fail(str(error))
         if error.status != NOT_FOUND:
             return  # the token may only ask; the worker reports it if it may not
         hint = "; with --wait-for-study the worker waits until there is one"
@@ -37,7 +41,7 @@ def check_names(
 
 
 def _check_objectives(views: Sequence[StudyView], objectives: Sequence[str]) -> None:
-    known = [output for view in views for output in view.outputs]
+    known = list(chain.from_iterable(view.outputs for view in views))
     runs = {output.name: output.same_run_as for output in known}
     studies = ", ".join(view.name for view in views)
     for name in objectives:

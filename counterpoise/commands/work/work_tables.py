@@ -6,6 +6,7 @@ from rich.text import Text
 
 from counterpoise.commands.study.study_tables import plain_table
 from counterpoise.wire.coordinates import short_coordinate
+from counterpoise.wire.text import short_time
 from counterpoise.wire.views import AttemptStory, JobStory, WorkerView
 
 
@@ -75,8 +76,3 @@ def _attempts_table(attempts: list[AttemptStory]) -> Table:
             "" if attempt.value is None else f"{attempt.value:.6g}",
         )
     return table
-
-
-def short_time(time: str) -> str:
-    """An ISO time without fractions of a second."""
-    return time.partition(".")[0].removesuffix("Z").replace("T", " ") + "Z"

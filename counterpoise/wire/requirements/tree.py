@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,9 @@ class Requirement:
     @property
     def names(self) -> tuple[Name, ...]:
         """Every use of a variable, from left to right."""
-        return tuple(name for operand in self.operands for name in names_in(operand))
+        return tuple(
+            chain.from_iterable(names_in(operand) for operand in self.operands)
+        )
 
 
 def children_of(expression: Expression) -> tuple[Expression, ...]:

@@ -227,11 +227,10 @@ class CommandEvaluation:
                 else f"died of signal {-code}"
             )
             kind = EXIT_CODES.get(code, FailureKind.ERROR)
-            result = failed(kind, f"the command {how}", duration_s=duration_s)
             last_line = self._folder.last_error_line()
-            if last_line:
-                result = replace(result, summary=f"{result.summary}: {last_line}")
-            return result
+            reason = f": {last_line}" if last_line else ""
+            message = f"the command {how}{reason}"
+            return failed(kind, message, duration_s=duration_s)
         try:
             results = self._folder.results(from_stdout=self._reads_stdout)
         except ResultsUnreadable as error:

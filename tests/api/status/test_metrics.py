@@ -32,7 +32,7 @@ LABELS = (
 )
 STATES = tuple(JobState)
 REQUESTS = "counterpoise_http_request_duration_seconds_count"
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 @pytest.fixture(autouse=True)
@@ -130,6 +130,23 @@ def test_a_worker_that_holds_a_job_is_alive_without_asking(
     wing.tell(job, value=1.0)
     database.write(make_workers_silent)
     assert scrape(wing.client)["counterpoise_workers_alive",] == 0
+
+
+def test_workers_are_counted_by_the_jobs_that_they_take(wing: Wing) -> None:
+    wing.ask("mass", worker="one")
+    wing.ask("*", worker="two")
+    other = {"worker": "three", "studies": ["other"], "objectives": ["mass"]}
+    assert wing.client.post("/ask", json=other).status_code == 200
+    drain = wing.client.post("/workers/drain", json={"worker": "two"})
+    assert drain.status_code == 200
+    metrics = scrape(wing.client)
+    assert metrics["counterpoise_workers_alive",] == 3
+    assert metrics["counterpoise_queue_workers", "wing", "mass"] == 1
+    assert metrics["counterpoise_queue_workers", "wing", "drag"] == 0
+    wing.client.post("/studies/wing/pause")
+    paused = scrape(wing.client)
+    assert ("counterpoise_queue_workers", "wing", "mass") not in paused
+    assert paused["counterpoise_jobs", "wing", "mass", "ready"] > 0
 
 
 def test_steps_are_measured_once_by_part(wing: Wing) -> None:

@@ -113,7 +113,7 @@ def test_a_study_from_its_file_to_its_front_and_with_a_larger_budget(
     assert "--restart" in other.stderr
 
 
-def test_ctrl_c_and_a_crash_leave_no_process_and_the_same_command_goes_on(
+def test_the_same_command_goes_on_after_ctrl_c_a_crash_and_a_wrong_simulation(
     folder: Path,
 ) -> None:
     with running(folder) as process:
@@ -125,10 +125,20 @@ def test_ctrl_c_and_a_crash_leave_no_process_and_the_same_command_goes_on(
         family = children(process.pid)
         process.kill()
         eventually(lambda: not alive(family), "the end of all processes")
+
+    write_command(folder, "echo no licence >&2; exit 3")
+    failed = run(folder)
+    assert failed.returncode == 1
+    assert "! drag: error: the command ended with exit code 3: no lic" in failed.stderr
+    assert "Error: drag: " in failed.stderr
+
     write_command(folder, 'echo "$1" > "$2"')
     done = run(folder)
     assert done.returncode == 0, done.stderr
     assert "5 of 5 full samples" in done.stdout
+    file = folder / "counterpoise-plate" / "samples.csv"
+    rows = csv.DictReader(file.read_text().splitlines())
+    assert sum(bool(row["mass"]) and bool(row["drag"]) for row in rows) == 5
 
 
 def alive(family: list[psutil.Process]) -> list[psutil.Process]:

@@ -10,7 +10,7 @@ from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.models.step_models import Models
 from app.optimizer.models.surrogate import Surrogate
 from app.optimizer.problem import Constraint, Objective, Problem, Variable
-from app.optimizer.proposal.proposal import Diagnostics, Proposal
+from app.optimizer.proposal.proposal import Diagnostics, Proposal, Source
 from app.optimizer.proposal.repetition import (
     front_points,
     uncertainty,
@@ -53,8 +53,9 @@ MODELS = Models(
 
 
 def proposal(full: list[float]) -> Proposal:
+    selected: Source = "selected"
     diagnostics = Diagnostics(
-        (None, None), 0.0, ((1.0, 1.0),) * 2, 0, ("selected",) * len(full), ((), ())
+        (None, None), 0.0, ((1.0, 1.0),) * 2, 0, (selected,) * len(full), ((), ())
     )
     points = np.array(full)[:, None]
     nothing = (X[:0], X[:0])

@@ -15,9 +15,16 @@ from app.service.monitoring.balance import balance
 from app.service.monitoring.convergence import convergence
 from app.service.monitoring.models import models
 from app.service.monitoring.overview import overview
+from app.service.monitoring.predictions import predicted_front
+from app.service.monitoring.speeds import CONSIDERED, worker_speeds
 from app.service.monitoring.timeline import TimelineRequest, timeline
 from app.store.database import Database
-from app.store.monitoring.attempts import BEGUN_FROM, RUNNING_AT
+from app.store.monitoring.attempts import (
+    BEGUN_BEFORE,
+    BEGUN_FROM,
+    LATEST,
+    RUNNING_AT,
+)
 from tests.store.small_study import SmallStudy
 from tests.store.test_query_plans import faults
 
@@ -99,6 +106,8 @@ def test_requests_on_a_large_study_read_a_bounded_number_of_rows(
     with database.read() as connection:
         assert faults(connection, BEGUN_FROM.params(**PARAMETERS)) == []
         assert faults(connection, RUNNING_AT.params(**PARAMETERS)) == []
+        assert faults(connection, LATEST.params(**PARAMETERS)) == []
+        assert faults(connection, BEGUN_BEFORE.params(**PARAMETERS)) == []
 
     request = TimelineRequest(resolution_s=0.0, limit=2000)
     first = timeline(database, "wing", request)
@@ -116,6 +125,10 @@ def test_requests_on_a_large_study_read_a_bounded_number_of_rows(
 
     middle = TimelineRequest(start=250_000.25, end=250_100.0, resolution_s=0.0)
     assert len(timeline(database, "wing", middle).items) == 100
+
+    last = timeline(database, "wing", TimelineRequest(latest=100, resolution_s=0.0))
+    assert sum(item.count for item in last.items) == 100
+    assert worker_speeds(database, "wing").items[0].done == CONSIDERED
 
     assert len(convergence(database, "wing", 50).points) == 50
     assert len(models(database, "wing", 50).outputs[0].steps) == 50
@@ -138,6 +151,8 @@ CALLS: dict[str, Callable[[Database], Any]] = {
     "models": lambda database: models(database, "wing", 50),
     "balance": lambda database: balance(database, "wing", 50),
     "overview": lambda database: overview(database, 0, 10),
+    "speeds": lambda database: worker_speeds(database, "wing"),
+    "predictions": lambda database: predicted_front(database, "wing"),
 }
 
 

@@ -4,7 +4,6 @@ from typing import Any, ClassVar, get_args
 
 import pytest
 
-from app.optimizer.strategies.catalogue import STRATEGIES
 from app.service.files.csv_reader import read_csv
 from app.service.files.export import export
 from app.service.files.import_evaluations import import_evaluations
@@ -15,7 +14,7 @@ from app.service.studies.listings import list_samples
 from app.store.database import Database
 from app.store.tables import steps
 from counterpoise.wire.codes import FrontCode, HealthCode
-from counterpoise.wire.specification import SpecificationInvalid, Strategy
+from counterpoise.wire.specification import CONDITIONAL_STRATEGIES, Strategy
 from counterpoise.wire.views import SampleView
 from counterpoise.wire.work import Job, Tell
 from tests.service.lab import Lab
@@ -33,7 +32,8 @@ SMALL: dict[str, Any] = {
 }
 
 
-WITH_LIMITS = [name for name in get_args(Strategy) if STRATEGIES[name].follows_limits]
+# Those that apply to any objectives
+ANY = [name for name in get_args(Strategy) if name not in CONDITIONAL_STRATEGIES]
 
 
 def full_samples(lab: Lab) -> list[SampleView]:
@@ -41,7 +41,7 @@ def full_samples(lab: Lab) -> list[SampleView]:
 
 
 @pytest.mark.parametrize("backend", ["sqlite"])
-@pytest.mark.parametrize("strategy", WITH_LIMITS)
+@pytest.mark.parametrize("strategy", ANY)
 def test_every_strategy_ends_with_a_feasible_front_and_replays(
     database: Database, strategy: str
 ) -> None:
@@ -63,16 +63,6 @@ def test_every_strategy_ends_with_a_feasible_front_and_replays(
     assert set(view.hypervolume.reference_point) == {"mass", "crash"}
     assert all(again.equal for again in replay(database, lab.name, None))
     lab.check_counters()
-
-
-def test_strategies_without_limits_refuse_them(database: Database) -> None:
-    assert {"sbp-bo", "k-rvea", "parego", "random"} <= set(WITH_LIMITS)
-    objectives = [{"name": "mass"}, {"name": "crash", "upper": 1.0}]
-    for limits in ({"constraints": CONSTRAINTS}, {"objectives": objectives}):
-        with pytest.raises(SpecificationInvalid) as refused:
-            Lab(database, strategy="mht", **limits)
-        (fault,) = refused.value.faults
-        assert fault.pointer == "#/strategy"
 
 
 def test_a_sample_lists_the_limits_that_it_breaks(database: Database) -> None:
@@ -214,7 +204,7 @@ def test_the_order_of_choices_constraints_and_requirements_is_free(
     database: Database,
 ) -> None:
     """What is listed in another order is proposed in the same."""
-    variables = [
+    variables: list[dict[str, Any]] = [
         {"name": "a", "low": 0.0, "high": 1.0},
         {"name": "b", "low": 0.0, "high": 1.0},
         {"name": "metal", "type": "categorical", "choices": ["alu", "steel", "cfrp"]},

@@ -14,6 +14,7 @@ import numpy as np
 
 from app.optimizer.arrays import Floats, Ints
 from app.optimizer.models.belief import DEVIATIONS
+from app.optimizer.models.feasibility import LIKELY, Feasibility
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.selection import known_points
 from app.optimizer.search.design import latin
@@ -42,10 +43,21 @@ class Archive:
     known: Floats  # (k, d) every point that any objective was asked for
     scale: Scale
     models: ObjectiveModels
+    feasibility: Feasibility | None = None  # None: there are no limits
 
     def scaled_means(self, X: Floats) -> Floats:
         """Predicted means of new points, (N, m)."""
         return self.scale.apply(self.models.means(X))
+
+    def likely(self, X: Floats) -> Floats:
+        """Points that probably keep the limits; if none does, the most probable ones."""
+        return X[likely_rows(self.feasibility, X)]
+
+    def weight(self, candidates: Candidates) -> Floats | None:
+        """The probability that each keeps the limits, (C,)."""
+        if self.feasibility is None:
+            return None
+        return self.feasibility.probability(candidates.X)
 
     def predict(self, X: Floats) -> Candidates:
         """New points as candidates."""
@@ -89,6 +101,7 @@ def gather(
     models: ObjectiveModels,
     settings: CounterpoiseSettings,
     rng: np.random.Generator,
+    feasibility: Feasibility | None = None,
 ) -> Archive:
     """With fewer than two complete samples, predictions give the scale."""
     mean, deviation = complete_samples(models, snapshot.running)
@@ -104,19 +117,36 @@ def gather(
     scaled = scale.apply(F)
     mean, deviation = complete_samples(models, snapshot.pool)
     rows = np.arange(len(snapshot.pool))
+    pool = Candidates(
+        snapshot.pool.X, scale.apply(mean), scale.apply_deviation(deviation), rows
+    )
     return Archive(
         X=np.vstack([snapshot.X, snapshot.running.X]),
         F=scaled,
         A=scaled[nondominated(scaled)],
-        pool=Candidates(
-            snapshot.pool.X, scale.apply(mean), scale.apply_deviation(deviation), rows
-        ),
-        known=_all_points(snapshot),
+        pool=pool.rows(likely_rows(feasibility, pool.X)),
+        known=all_points(snapshot),
         scale=scale,
         models=models,
+        feasibility=feasibility,
     )
 
 
-def _all_points(snapshot: Snapshot) -> Floats:
+def likely_rows(feasibility: Feasibility | None, X: Floats) -> Ints:
+    """Rows of X (n, d) that probably keep the limits; if none does, the most probable
+    ones; ascending.
+    """
+    if feasibility is None or len(X) == 0:
+        return np.arange(len(X))
+    probability = feasibility.probability(X)
+    rows = np.flatnonzero(probability >= LIKELY)
+    if len(rows) > 0:
+        return rows
+    # Far from the limits every probability is 0
+    order = np.lexsort((feasibility.violation(X), -probability))
+    return np.sort(order[:SMALLEST_START])
+
+
+def all_points(snapshot: Snapshot) -> Floats:
     told = [known_points(snapshot, i) for i in range(snapshot.F.shape[1])]
     return np.vstack([*told, snapshot.pool.X, snapshot.running.X])

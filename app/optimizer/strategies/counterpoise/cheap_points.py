@@ -7,14 +7,14 @@ from app.optimizer.problem import Problem
 
 
 def extra_counts(problem: Problem, batch: int, full_evaluations: Ints) -> Ints:
-    """Cheap-only evaluations of each objective in one step, (m,): what r_j per full
+    """Cheap-only evaluations of each output in one step, (M,): what r_j per full
     sample leaves.
 
-    `full_evaluations` (m,): evaluations of each objective that the step's own full
+    `full_evaluations` (M,): evaluations of each output that the step's own full
     samples need. A promoted sample needs no evaluation of an objective that is known,
     so these become extras.
     """
-    counts = np.zeros(problem.m, dtype=np.int64)
+    counts = np.zeros(len(problem.outputs), dtype=np.int64)
     for j in problem.cheap:
         counts[j] = batch * int(problem.ratios[j]) - full_evaluations[j]
     return np.maximum(counts, 0)

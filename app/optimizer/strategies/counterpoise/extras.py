@@ -59,11 +59,19 @@ def extra_points(
     )
     parents = X[front] if front.any() else latin(variables, SMALLEST_START, rng)
     brood = children(variables, parents, brood_size, settings, rng)
-    evolved = archive.predict(brood[is_new(brood, np.vstack([known, found.X]))])
+    new = brood[is_new(brood, np.vstack([known, found.X]))]
+    evolved = archive.predict(archive.likely(new))
     means = np.vstack([F[front], found.mean, evolved.mean])
     Z = choose_targets(means, context.W, settings, rng)
     by_search, by_children = choose_extras(
-        found, evolved, F[front], Z, context.draws, count, settings.evolved_share
+        found,
+        evolved,
+        F[front],
+        Z,
+        context.draws,
+        count,
+        settings.evolved_share,
+        (archive.weight(found), archive.weight(evolved)),
     )
 
     def sources() -> Iterator[tuple[Source, Floats]]:
@@ -92,16 +100,17 @@ def choose_extras(
     draws: Floats,
     count: int,
     share: float,
+    weights: tuple[Floats | None, Floats | None] = (None, None),
 ) -> tuple[Ints, Ints]:
     """Rows of `found` and rows of `evolved`, by greedy gain over what exists; fewer
-    where no gain is left.
+    where no gain is left. `weights`: see `greedy`.
     """
     current = current_distance(B, Z, len(draws))  # (S, Q)
     by_children = min(evolved_count(count, share), len(evolved))
     distances = candidate_distances(found.mean, found.deviation, draws, Z)
-    from_search = greedy(distances, current, count - by_children)
+    from_search = greedy(distances, current, count - by_children, weights[0])
     distances = candidate_distances(evolved.mean, evolved.deviation, draws, Z)
     from_children = greedy(
-        distances, from_search.current, count - len(from_search.rows)
+        distances, from_search.current, count - len(from_search.rows), weights[1]
     )
     return from_search.rows, from_children.rows

@@ -23,6 +23,7 @@ from app.optimizer.strategies.counterpoise.scale import nondominated
 from app.optimizer.strategies.counterpoise.settings import CounterpoiseSettings
 
 TINY = 1e-12  # a gain below this is rounding
+FAR = 1e3  # more than any distance that matters: the front spans [0, 1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,9 +103,11 @@ def candidate_distances(
     return np.sqrt(squares, out=squares)
 
 
-def greedy(distances: Floats, current: Floats, count: int) -> Choice:
+def greedy(
+    distances: Floats, current: Floats, count: int, weight: Floats | None = None
+) -> Choice:
     """Takes the candidate of the largest gain, lowers cur by it, and so on; stops when
-    no gain is left.
+    no gain is left. `weight` (C,): the gain of each candidate is multiplied by it.
 
     gain(x) = mean over draws and targets of max(0, cur(z) - d+(Y(x), z)). O(count S C
     Q).
@@ -113,9 +116,14 @@ def greedy(distances: Floats, current: Floats, count: int) -> Choice:
     gains: list[float] = []
     if distances.size == 0:
         return Choice(np.empty(0, dtype=np.int64), np.empty(0), current)
+    if weight is not None:
+        # Where there is no sample yet, the weight decides
+        current = np.minimum(current, FAR)
     for _ in range(min(count, distances.shape[1])):
         approach = current[:, None, :] - distances  # (S, C, Q)
         gain = np.maximum(approach, 0.0, out=approach).mean(axis=(0, 2))  # (C,)
+        if weight is not None:
+            gain *= weight
         best = int(gain.argmax())
         if not gain[best] > TINY:
             break

@@ -67,7 +67,9 @@ def choose_full_samples(
     candidates = join(archive.pool.rows(rows), found)
     means = np.vstack([candidates.mean, archive.A])
     Z = choose_targets(means, context.W, settings, rng)
-    rows, gains = choose_by_gain(candidates, archive.A, Z, context.draws, batch)
+    rows, gains = choose_by_gain(
+        candidates, archive.A, Z, context.draws, batch, archive.weight(candidates)
+    )
     chosen = _fill_up(context, candidates.rows(rows), batch, rng)
     gains = np.append(gains, np.full(len(chosen) - len(gains), np.nan))
     promoted_first = np.argsort(chosen.pool_row == FRESH, kind="stable")
@@ -75,21 +77,33 @@ def choose_full_samples(
 
 
 def choose_by_gain(
-    candidates: Candidates, A: Floats, Z: Floats, draws: Floats, batch: int
+    candidates: Candidates,
+    A: Floats,
+    Z: Floats,
+    draws: Floats,
+    batch: int,
+    weight: Floats | None = None,
 ) -> tuple[Ints, Floats]:
     """Rows by gain from the pool; if no gain is left there, from any candidate; then by
-    the largest summed deviation.
+    the largest summed deviation. `weight` (C,): the probability that each candidate is
+    feasible.
 
     The gain of the latter is NaN. O(S C Q (k + u)) for S draws, C candidates, Q targets
     and k unknown objectives.
     """
     current = current_distance(A, Z, len(draws))  # (S, Q)
     pool = np.flatnonzero(candidates.pool_row != FRESH)
-    from_pool = greedy(_distances(candidates.rows(pool), draws, Z), current, batch)
+    of_pool = None if weight is None else weight[pool]
+    from_pool = greedy(
+        _distances(candidates.rows(pool), draws, Z), current, batch, of_pool
+    )
     rows, gains = pool[from_pool.rows], from_pool.gains
     if len(rows) < batch:
         from_any = greedy(
-            _distances(candidates, draws, Z), from_pool.current, batch - len(rows)
+            _distances(candidates, draws, Z),
+            from_pool.current,
+            batch - len(rows),
+            weight,
         )
         rows, gains = np.append(rows, from_any.rows), np.append(gains, from_any.gains)
     uncertain = np.setdiff1d(most_uncertain(candidates), rows, assume_unique=True)[
@@ -113,9 +127,9 @@ def _fill_up(
     """With other pool samples, then with any new points."""
     archive = context.archive
     if len(chosen) < batch:
-        others = np.setdiff1d(
-            most_uncertain(archive.pool), chosen.pool_row, assume_unique=True
-        )
+        rows = most_uncertain(archive.pool)
+        is_free = ~np.isin(archive.pool.pool_row[rows], chosen.pool_row)
+        others = rows[is_free]
         chosen = join(chosen, archive.pool.rows(others[: batch - len(chosen)]))
     if len(chosen) < batch:
         hypercubes = (

@@ -1,8 +1,11 @@
 """The proposal of a step, with the reasons for its full samples."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from app.optimizer.arrays import Floats, Ints
+from app.optimizer.models.model_report import ModelReport
 from app.optimizer.models.step_models import Models
 from app.optimizer.models.surrogate import Surrogate
 from app.optimizer.problem import Problem
@@ -13,7 +16,6 @@ from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.counterpoise.archive import Archive, StepContext
 from app.optimizer.strategies.counterpoise.models.objective_models import (
     ObjectiveModels,
-    complete_samples,
 )
 from app.optimizer.strategies.counterpoise.promotion import FullChoice
 from app.optimizer.strategies.initial_phase import share
@@ -29,13 +31,13 @@ def make_proposal(
     pool_order: Ints,
     population: Floats,
 ) -> Proposal:
-    """`counts` (m,): extras of each objective; `pool_order`: the caller's rows of the
+    """`counts` (M,): extras of each output; `pool_order`: the caller's rows of the
     sorted pool.
     """
     models = context.archive.models
     chosen = join(
         snapshot.pool.rows(full.promoted),
-        new_samples(full.fresh, context.problem.m, snapshot.step),
+        new_samples(full.fresh, len(context.problem.outputs), snapshot.step),
     )
     promoted = pool_order[full.promoted]
     cheap = share(extras, counts)
@@ -64,17 +66,26 @@ def make_proposal(
     )
 
 
+def with_constraints(
+    proposal: Proposal, reports: tuple[ModelReport | None, ...]
+) -> Proposal:
+    """The proposal with the reports of the constraints' models."""
+    models = (*proposal.diagnostics.models, *reports)
+    return replace(proposal, diagnostics=replace(proposal.diagnostics, models=models))
+
+
 def _as_models(archive: Archive, snapshot: Snapshot) -> Models:
     """The plain models in the record that other strategies return."""
     surrogates = [Surrogate(model) for model in archive.models.plain]
     scale = archive.scale
     return Models(
         snapshot.X,
-        snapshot.F,
+        snapshot.F[:, : len(surrogates)],
         scale.low,
         scale.size,
         tuple(surrogates),
         archive.models.reports,
+        archive.feasibility,
     )
 
 
@@ -82,8 +93,10 @@ def _full_reports(
     models: ObjectiveModels, samples: Samples, gains: Floats, promoted: Ints
 ) -> tuple[FullSampleReport, ...]:
     """Promoted samples come first."""
-    mean, deviation = complete_samples(models, samples)
-    plain, co = models.forecasts(samples.X, samples.F, samples.known)
+    m = len(models.plain)
+    F, known = samples.F[:, :m], samples.known[:, :m]
+    mean, deviation = models.complete(samples.X, F, known)
+    plain, co = models.forecasts(samples.X, F, known)
     reports = []
     for k, gain in enumerate(gains):
         report = FullSampleReport(
@@ -108,10 +121,10 @@ def _shortfall(
     missing = []
     if full < batch:
         missing.append(f"{batch - full} of {batch} full samples")
-    for objective, count in zip(problem.objectives, counts, strict=True):
+    for output, count in zip(problem.outputs, counts, strict=True):
         if extras < count:
             missing.append(
-                f"{count - extras} of {count} samples for objective {objective.name!r}"
+                f"{count - extras} of {count} samples for objective {output.name!r}"
             )
     if not missing:
         return None

@@ -19,6 +19,8 @@ from app.optimizer.space import categories, snap
 from app.optimizer.strategies.counterpoise.directions import winners, worths
 from app.optimizer.strategies.counterpoise.settings import CounterpoiseSettings
 
+FAR = 1e6  # beyond all worths of scaled values
+
 
 def evolve(
     variables: tuple[Variable, ...],
@@ -28,21 +30,31 @@ def evolve(
     W: Floats,
     settings: CounterpoiseSettings,
     rng: np.random.Generator,
+    violation: Callable[[Floats], Floats] | None = None,
 ) -> Floats:
     """The final population (N, d) from X (n, d) with scaled values F.
 
-    Only children are predicted.
+    Only children are predicted. `violation`: of limits, (n,); individuals with any are
+    behind all others in every direction.
 
     One generation costs the prediction of at most 150 points and O((N + 150) K m).
     """
     size = min(len(W), settings.brood)
     if len(W) < settings.smallest_population // 2:
         size = settings.smallest_population
-    worth = worths(F, W, settings)  # (2K, N)
+
+    def worth_of(X: Floats, F: Floats) -> Floats:
+        found = worths(F, W, settings)
+        if violation is None:
+            return found
+        c = violation(X)  # (N,)
+        return np.where(c > 0.0, -FAR - c, found)
+
+    worth = worth_of(X, F)  # (2K, N)
     for generation in range(settings.generations):
         brood = children(variables, X, size, settings, rng)
         X = np.vstack([X, brood])
-        worth = np.hstack([worth, worths(predict(brood), W, settings)])
+        worth = np.hstack([worth, worth_of(brood, predict(brood))])
         is_last = generation == settings.generations - 1
         survivors = winners(worth, kept_per_direction(len(W), is_last, settings))
         X, worth = X[survivors], worth[:, survivors]

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.optimizer.arrays import Floats
+from app.optimizer.feasible_view import feasible_view
+from app.optimizer.models.fit_feasibility import fit_feasibility
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.proposal import Proposal, Timings
 from app.optimizer.search.design import latin
@@ -21,6 +23,7 @@ from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.counterpoise.archive import (
     SMALLEST_START,
     StepContext,
+    all_points,
     gather,
     in_canonical_order,
 )
@@ -30,16 +33,20 @@ from app.optimizer.strategies.counterpoise.extras import extra_points
 from app.optimizer.strategies.counterpoise.gain import normal_draws
 from app.optimizer.strategies.counterpoise.models.evidence_family import EVIDENCE
 from app.optimizer.strategies.counterpoise.models.family import Family
+from app.optimizer.strategies.counterpoise.models.kriging_family import KRIGING
 from app.optimizer.strategies.counterpoise.models.objective_models import fit_objectives
 from app.optimizer.strategies.counterpoise.promotion import choose_full_samples
-from app.optimizer.strategies.counterpoise.report import make_proposal
+from app.optimizer.strategies.counterpoise.report import (
+    make_proposal,
+    with_constraints,
+)
 from app.optimizer.strategies.counterpoise.search import evolve
 from app.optimizer.strategies.counterpoise.settings import (
     DEFAULTS,
     CounterpoiseSettings,
 )
 from app.optimizer.strategies.initial_phase import COMMON_POINTS
-from app.optimizer.strategies.strategy import Resources, Strategy
+from app.optimizer.strategies.strategy import ModelFamily, Resources, Strategy
 
 LENT_NOTHING = Resources()
 
@@ -58,16 +65,24 @@ def propose_by_promotion(
     clock = resources.clock
     started = clock()
     snapshot, pool_order = in_canonical_order(snapshot)
-    models = fit_objectives(problem, snapshot, settings, rng, family, resources.fit)
+    view = feasible_view(problem, snapshot, least=0)
+    models = fit_objectives(
+        view.problem, view.snapshot, settings, rng, family, resources.fit
+    )
+    limits = fit_feasibility(problem, snapshot, view, models.plain, rng, resources.fit)
     fitted = clock()
-    archive = gather(problem, snapshot, models, settings, rng)
+    archive = gather(
+        view.problem, view.snapshot, models, settings, rng, limits.feasibility
+    )
+    archive = replace(archive, known=all_points(snapshot))
     W = directions(problem.m, settings)  # (K, m)
     draws = normal_draws(settings.samples, problem.m, rng)  # (S, m)
     context = StepContext(problem, settings, archive, W, draws)
 
     population = search(context, rng)  # (N, d)
     searched = clock()
-    found = archive.predict(population[is_new(population, archive.known)])
+    new = population[is_new(population, archive.known)]
+    found = archive.predict(archive.likely(new))
     full = choose_full_samples(context, found, snapshot.batch, rng)
     # (m,)
     counts = extra_counts(
@@ -79,6 +94,7 @@ def propose_by_promotion(
     proposal = make_proposal(
         context, snapshot, full, extras, sources, counts, pool_order, population
     )
+    proposal = with_constraints(proposal, limits.reports)
     timings = Timings(fitted - started, searched - fitted, clock() - searched)
     return replace(proposal, timings=timings)
 
@@ -92,8 +108,16 @@ def search(context: StepContext, rng: np.random.Generator) -> Floats:
     if len(X) < SMALLEST_START:
         more = latin(variables, SMALLEST_START - len(X), rng)
         X, F = np.vstack([X, more]), np.vstack([F, archive.scaled_means(more)])
+    limits = archive.feasibility
     return evolve(
-        variables, archive.scaled_means, X, F, context.W, context.settings, rng
+        variables,
+        archive.scaled_means,
+        X,
+        F,
+        context.W,
+        context.settings,
+        rng,
+        None if limits is None else limits.violation,
     )
 
 
@@ -102,7 +126,6 @@ class PromotionStep:
     """The step function of the strategy, with its settings."""
 
     settings: CounterpoiseSettings = DEFAULTS
-    family: Family = EVIDENCE
 
     def __call__(
         self,
@@ -113,9 +136,10 @@ class PromotionStep:
         resources: Resources,
     ) -> Proposal:
         settings = replace(self.settings, belief=strategy.belief)
-        return propose_by_promotion(
-            problem, snapshot, settings, rng, self.family, resources
-        )
+        family = FAMILIES[strategy.models]
+        return propose_by_promotion(problem, snapshot, settings, rng, family, resources)
 
 
-COUNTERPOISE = Strategy(step=PromotionStep(), initial=COMMON_POINTS)
+FAMILIES: dict[ModelFamily, Family] = {"paper": KRIGING, "evidence": EVIDENCE}
+
+COUNTERPOISE = Strategy(step=PromotionStep(), initial=COMMON_POINTS, models="evidence")

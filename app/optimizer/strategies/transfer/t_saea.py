@@ -60,9 +60,5 @@ def blend(expensive: Floats, cheap: Floats, shared: Bools, weight: float) -> Flo
 
 
 T_SAEA = Strategy(
-    step=t_saea_step,
-    refusal=needs_a_pair,
-    follows_limits=False,
-    train=one_member,
-    penalty=no_penalty,
+    step=t_saea_step, refusal=needs_a_pair, train=one_member, penalty=no_penalty
 )

@@ -64,9 +64,5 @@ def is_plausible(labels: Floats, mean: Floats, std: Floats) -> Bools:
 
 
 TC_SAEA = Strategy(
-    step=tc_saea_step,
-    refusal=needs_a_pair,
-    follows_limits=False,
-    train=one_member,
-    penalty=no_penalty,
+    step=tc_saea_step, refusal=needs_a_pair, train=one_member, penalty=no_penalty
 )

@@ -147,7 +147,6 @@ def surest(std: Floats) -> Ints:
 TR_SAEA = Strategy(
     step=tr_saea_step,
     refusal=needs_a_pair,
-    follows_limits=False,
     train=one_member,
     penalty=no_penalty,
     size=MOST_ROWS,

@@ -176,6 +176,4 @@ def needs_floats(problem: Problem) -> str | None:
     )
 
 
-MHT = Strategy(
-    step=mht_step, refusal=needs_floats, initial=NO_STREAMS, follows_limits=False
-)
+MHT = Strategy(step=mht_step, refusal=needs_floats, initial=NO_STREAMS)

@@ -1,7 +1,7 @@
 // Parallel coordinates of samples over variables and outputs, with brushes.
 import { color } from "../data/theme.js";
 import { valueOn } from "../data/samples.js";
-import { shortNames } from "../pure/axis.js";
+import { limitText, shortNames } from "../pure/axis.js";
 import { number } from "../pure/format.js";
 import { KINDS, ORDER } from "../pure/marks.js";
 import { base, fade } from "./look.js";
@@ -17,17 +17,18 @@ const ARROWS = { minimize: " ↓", maximize: " ↑" };
 /** ECharts options; `axes` are variables and outputs. */
 export function parallelOption({ samples, axes, isShown, focus }) {
   const names = axisNames(axes);
-  const shown = ORDER.map((kind) => lines(samples.filter((sample) => sample.kind === kind && isShown(sample)), kind, axes));
-  const dimmed = { ...lines(samples.filter((sample) => !isShown(sample)), "dominated", axes), z: 1 };
+  const all = samples.map((_, index) => index);
+  const shown = ORDER.map((kind) => lines(samples, all.filter((index) => samples[index].kind === kind && isShown(samples[index])), kind, axes));
+  const dimmed = { ...lines(samples, all.filter((index) => !isShown(samples[index])), "dominated", axes), z: 1 };
   dimmed.lineStyle = { color: fade("--dominated", 1), opacity: 0.06, width: 1 };
   dimmed.silent = true;
-  const chosen = samples.filter((sample) => sample.sample === focus && focus !== null);
-  const focused = { ...lines(chosen, "front", axes), z: 30, silent: true, lineStyle: { color: color("--chosen"), width: 3.5, opacity: 1 } };
+  const chosen = all.filter((index) => samples[index].sample === focus && focus !== null);
+  const focused = { ...lines(samples, chosen, "front", axes), z: 30, silent: true, lineStyle: { color: color("--chosen"), width: 3.5, opacity: 1 } };
   return {
     ...base(),
-    parallel: { left: 48, right: 62, top: 42, bottom: 16, parallelAxisDefault: axisLook() },
+    parallel: { left: 48, right: 62, top: names.some((name) => name.includes("\n")) ? 56 : 42, bottom: 16, parallelAxisDefault: axisLook() },
     parallelAxis: axes.map((output, dim) => axisOf(output, dim, names)),
-    tooltip: { ...base().tooltip, formatter: ({ data }) => describe(data.mark, axes.slice(0, 14)) },
+    tooltip: { ...base().tooltip, formatter: ({ value }) => describe(samples[value.at(-1)], axes.slice(0, 14)) },
     series: [dimmed, ...shown, focused].filter(({ data }) => data.length),
   };
 }
@@ -50,10 +51,12 @@ function axisLook() {
 /** With unit and direction, as far as there is room. */
 function axisNames(axes) {
   const short = shortNames(axes.map(({ name }) => name), NAME_LENGTH);
-  return axes.map(({ name, unit, direction }) => {
+  return axes.map((axis) => {
+    const { name, unit, direction } = axis;
     const text = short.get(name);
     const hasRoom = text.length + (unit ?? "").length < NAME_LENGTH;
-    return `${text}${unit && hasRoom ? ` [${unit}]` : ""}${ARROWS[direction] ?? ""}`;
+    const limits = limitText(axis).trim().replace(/[()]/g, "");
+    return `${text}${unit && hasRoom ? ` [${unit}]` : ""}${ARROWS[direction] ?? ""}${limits && `\n${limits}`}`;
   });
 }
 
@@ -68,7 +71,8 @@ function axisOf(output, dim, names) {
 export const axisId = (name) => `axis:${name}`;
 export const axisName = (id) => id.replace(/^axis:/, "");
 
-function lines(samples, kind, axes) {
+/** Plain arrays, one value per axis and the sample's index, which ECharts draws fastest. */
+function lines(samples, indices, kind, axes) {
   return {
     type: "parallel",
     name: KINDS[kind].word,
@@ -78,7 +82,7 @@ function lines(samples, kind, axes) {
     activeOpacity: OPACITY[kind] ?? FAINT,
     lineStyle: { color: color(KINDS[kind].color), width: WIDTHS[kind] ?? 1, type: DASHES[kind] ?? "solid", opacity: OPACITY[kind] ?? FAINT },
     emphasis: { lineStyle: { width: 3, opacity: 1 } },
-    data: samples.map((mark) => ({ value: axes.map((axis) => placeOn(mark, axis)), mark })),
+    data: indices.map((index) => [...axes.map((axis) => placeOn(samples[index], axis)), index]),
   };
 }
 

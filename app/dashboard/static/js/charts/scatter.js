@@ -6,6 +6,9 @@ import { number } from "../pure/format.js";
 import { HOLLOW, KINDS, ORDER, originOf } from "../pure/marks.js";
 import { axis, base, CROSS, fade, limitLines, markLine, PLUS } from "./look.js";
 
+const LABELS_FROM = 74; // not over the numbers of the axis
+/** The place of a sample's index in the value of its mark. */
+export const INDEX = 2;
 const SYMBOLS = { cross: CROSS, plus: PLUS, square: "rect" };
 
 /**
@@ -13,20 +16,17 @@ const SYMBOLS = { cross: CROSS, plus: PLUS, square: "rect" };
  * names of designs by sample.
  */
 export function scatterOption({ samples, x, y, isShown, focus, names = new Map() }) {
-  const series = ORDER.flatMap((kind) => [
-    marks(samples.filter((sample) => sample.kind === kind && !isShown(sample)), kind, x, y, true),
-    marks(samples.filter((sample) => sample.kind === kind && isShown(sample)), kind, x, y, false),
-  ]).filter(({ data }) => data.length);
+  const series = groups(samples, isShown).map((group) => marks(group, samples, x, y)).filter(({ data }) => data.length);
   const chosen = samples.filter((sample) => sample.sample === focus && focus !== null);
   if (chosen.length) series.push(ring(chosen, x, y));
-  const named = samples.filter(({ sample }) => names.has(sample));
+  const named = samples.filter((sample) => names.has(sample.sample) && isShown(sample));
   if (named.length) series.push(nameLabels(named, names, x, y));
   const lines = [...limitLines(x, "xAxis"), ...limitLines(y, "yAxis")];
   if (series.length) series[0].markLine = markLine(lines);
   return {
     ...base(),
     grid: { left: 70, right: 26, top: 22, bottom: 46 },
-    tooltip: { ...base().tooltip, formatter: ({ data }) => describe(data.mark, [x, y]) },
+    tooltip: { ...base().tooltip, formatter: ({ value }) => describe(samples[value[INDEX]], [x, y]) },
     xAxis: sideOf(x),
     yAxis: sideOf(y, { nameGap: 50 }),
     brush: { xAxisIndex: 0, yAxisIndex: 0, brushStyle: brushStyle(), outOfBrush: {}, throttleType: "debounce", throttleDelay: 80 },
@@ -46,20 +46,29 @@ function brushStyle() {
   return { color: fade("--accent", 0.1), borderColor: color("--accent"), borderWidth: 1 };
 }
 
-function marks(samples, kind, x, y, isDim) {
+/** Samples that look alike, from back to front: {kind, isDim, isInitial, indices}. */
+function groups(samples, isShown) {
+  const found = new Map();
+  samples.forEach((sample, index) => {
+    const { kind } = sample;
+    const isDim = !isShown(sample);
+    const isInitial = sample.sample !== null && KINDS[kind].symbol === "circle" && originOf(sample) === "initial";
+    const key = `${ORDER.indexOf(kind)} ${isDim} ${isInitial}`;
+    if (!found.has(key)) found.set(key, { kind, isDim, isInitial, indices: [] });
+    found.get(key).indices.push(index);
+  });
+  return [...found.values()].sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
+}
+
+/** Plain arrays, [x, y, index of the sample], which ECharts draws fastest. */
+function marks({ kind, isDim, isInitial, indices }, samples, x, y) {
   const { symbol, color: name, size } = KINDS[kind];
   const isHollow = HOLLOW.has(kind);
-  const data = samples
-    .filter((sample) => isPlaced(sample, x, y))
-    .map((mark) => ({
-      value: placeOf(mark, x, y),
-      symbol: mark.sample !== null && originOf(mark) === "initial" && symbol === "circle" ? "rect" : undefined,
-      mark,
-    }));
+  const placed = indices.filter((index) => isPlaced(samples[index], x, y));
   return {
     type: "scatter",
     name: KINDS[kind].word,
-    symbol: SYMBOLS[symbol] ?? symbol,
+    symbol: isInitial ? "rect" : SYMBOLS[symbol] ?? symbol,
     symbolSize: size,
     z: ORDER.indexOf(kind) + (isDim ? 0 : 10),
     itemStyle: {
@@ -69,7 +78,7 @@ function marks(samples, kind, x, y, isDim) {
       opacity: isDim ? 0.14 : 0.92,
     },
     emphasis: { scale: 1.4 },
-    data,
+    data: placed.map((index) => [...placeOf(samples[index], x, y), index]),
   };
 }
 
@@ -98,9 +107,19 @@ function nameLabels(samples, names, x, y) {
       show: true, position: "top", distance: 4, fontSize: 11, fontWeight: 600, color: color("--text"),
       textBorderColor: color("--panel"), textBorderWidth: 2.5, formatter: ({ data }) => data.title,
     },
-    labelLayout: { moveOverlap: "shiftY" },
-    data: samples.filter((sample) => isPlaced(sample, x, y)).map((sample) => ({ value: placeOf(sample, x, y), title: names.get(sample.sample) })),
+    labelLayout: ({ labelRect }) => ({ dx: Math.max(0, LABELS_FROM - labelRect.x), moveOverlap: "shiftY" }),
+    data: samples.filter((sample) => isPlaced(sample, x, y)).map((sample) => {
+      const title = names.get(sample.sample);
+      return { value: placeOf(sample, x, y), title, label: { position: labelSide(title, x, y) } };
+    }),
   };
+}
+
+/** Outside of the cloud: beyond the best of an axis there is nothing. */
+function labelSide(title, x, y) {
+  if (title.includes(`best ${y.name}`)) return y.direction === "maximize" ? "top" : "bottom";
+  if (title.includes(`best ${x.name}`)) return x.direction === "maximize" ? "right" : "left";
+  return "top";
 }
 
 function placeOf(sample, x, y) {

@@ -18,7 +18,7 @@ function fieldOf(variable, value) {
 
 function ask(study, from) {
   const fields = study.spec.variables.map((variable) => fieldOf(variable, from?.[variable.name]));
-  const runs = study.objectives.filter(({ same_run_as: other }) => !other).map(({ name }) => name);
+  const runs = study.outputs.filter(({ same_run_as: other }) => !other).map(({ name }) => name);
   confirm({
     title: "Evaluate a point",
     text: "Its jobs come before all cheap-only ones. A full sample counts towards the budget, unless it is left out of it.",

@@ -10,7 +10,7 @@ export function StudyActions({ study }) {
   if (!isAdmin.value) return null;
   const isFinished = study.phase === "finished";
   const isPaused = study.state === "paused";
-  const failed = study.objectives.reduce((sum, objective) => sum + objective.failed, 0);
+  const failed = study.outputs.reduce((sum, objective) => sum + objective.failed, 0);
   return html`
     ${failed > 0 && html`<button onClick=${() => retry(study, failed)}>Retry failed jobs</button>`}
     ${!isFinished && !isPaused && html`<button onClick=${() => pause(study)}>Pause</button>`}

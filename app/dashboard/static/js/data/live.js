@@ -1,12 +1,13 @@
 // The event stream: tells resources when to read again, and whether the server is there.
 import { signal } from "../../vendor/ui.js";
 import { url } from "./api.js";
+import { checkSession } from "./session.js";
 
-// Kinds of events, as in counterpoise/wire/codes.py; "closed" is sent when a server stops.
+// Kinds of events: EventKind in counterpoise/wire/codes.py; "closed" is sent when a server stops.
 const KINDS = [
-  "created", "paused", "resumed", "stopped", "extended", "retried", "imported", "phase",
-  "step_due", "step", "step_failed", "done", "failed", "finished", "deleted", "reset",
-  "closed", "cancelled", "excluded", "restored", "withdrawn", "sample",
+  "created", "paused", "resumed", "stopped", "extended", "retried", "imported", "requested",
+  "excluded", "restored", "phase", "step_due", "step", "step_failed", "done", "infeasible",
+  "failed", "withdrawn", "cancelled", "finished", "deleted", "reset", "closed",
 ];
 const QUIET_MS = 1000; // at most one round of reading per second, however many events come
 const FIRST_RETRY_MS = 1000;
@@ -68,6 +69,7 @@ function onError() {
   setState("away");
   if (source?.readyState !== EventSource.CLOSED) return;
   close();
+  checkSession(); // a refused cookie ends the stream, too
   retryTimer = setTimeout(connect, retryMs);
   retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
 }

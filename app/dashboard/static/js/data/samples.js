@@ -23,7 +23,7 @@ export function useSamples(study, { withPartial = false } = {}) {
     [full.data, partial.data, front.data, outputs],
   );
   const isCut = (full.data?.length ?? 0) >= MOST_FULL || (partial.data?.length ?? 0) >= MOST_PARTIAL;
-  return { samples, outputs, isCut, error: full.error ?? front.error };
+  return { samples, outputs, isCut, front: front.data, error: full.error ?? front.error };
 }
 
 const readFull = (path) => getAll(path, MOST_FULL);

@@ -32,6 +32,16 @@ export async function signOut() {
   await load();
 }
 
+/** Whether the server still accepts the cookie; nothing is known while it is away. */
+export async function checkSession() {
+  try {
+    const { role } = await get("me");
+    if (!role) expire();
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+  }
+}
+
 /** The server no longer accepts the cookie. */
 export function expire() {
   if (!isSignedIn.value) return;

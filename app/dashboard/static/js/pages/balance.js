@@ -25,7 +25,7 @@ export function Balance({ study }) {
 }
 
 function Charts({ study, data }) {
-  const index = new Map(study.objectives.map(({ name }, position) => [name, position]));
+  const index = new Map(study.outputs.map(({ name }, position) => [name, position]));
   const rows = data.objectives.map((row) => ({ ...row, index: index.get(row.objective) ?? 7 }));
   return html`
     <div class="stack">
@@ -55,7 +55,7 @@ function ByStep({ study, data }) {
   const wanted = route.value.query.objective;
   const name = names.includes(wanted) ? wanted : names[0];
   const items = useMemo(() => data.items.filter(({ objective }) => objective === name), [data, name]);
-  const paint = seriesName(study.objectives.findIndex((objective) => objective.name === name));
+  const paint = seriesName(study.outputs.findIndex((objective) => objective.name === name));
   const series = useMemo(() => seriesOf(items, paint), [items, paint]);
   const option = useCallback(
     () => barsOption({ categories: items.map(({ number: step }) => String(step)), series, xTitle: "step", yTitle: "points proposed" }),

@@ -16,7 +16,7 @@ export function FocusedSample({ study, samples, outputs }) {
   const chosen = selection.value;
   const sample = chosen.focus === null ? undefined : samples.find((other) => other.sample === chosen.focus);
   if (!sample) return null;
-  const broken = brokenLimits(sample, outputs);
+  const broken = sample.broken_limits ?? brokenLimits(sample, outputs);
   const values = outputs.map((output) => [axisTitle(output), resultText(sample, output)]);
   const point = study.spec.variables.map((variable) => [withUnit(variable.name, variable.unit), number(sample.x[variable.name], 6)]);
   const controls = html`

@@ -3,6 +3,7 @@ import { html, useEffect, useState } from "../../vendor/ui.js";
 
 const VARIABLE = { name: "", type: "float", low: 0, high: 1 };
 const OBJECTIVE = { name: "", direction: "minimize" };
+const CONSTRAINT = { name: "", upper: 1 };
 
 export function SpecForm({ text, onText }) {
   const [spec, setSpec] = useState(null);
@@ -29,6 +30,7 @@ export function SpecForm({ text, onText }) {
       </div>
       <${Rows} title="Variables" items=${spec.variables ?? []} blank=${VARIABLE} onItems=${(variables) => update({ variables })} fields=${VARIABLE_FIELDS} />
       <${Rows} title="Objectives" items=${spec.objectives ?? []} blank=${OBJECTIVE} onItems=${(objectives) => update({ objectives })} fields=${OBJECTIVE_FIELDS} />
+      <${Rows} title="Constraints" items=${spec.constraints ?? []} blank=${CONSTRAINT} onItems=${(constraints) => update({ constraints: constraints.length ? constraints : undefined })} fields=${CONSTRAINT_FIELDS} />
     </div>
   `;
 }
@@ -40,6 +42,11 @@ const VARIABLE_FIELDS = [
 const OBJECTIVE_FIELDS = [
   ["name", "Name", "text"], ["direction", "Direction", ["minimize", "maximize"]], ["unit", "Unit", "text"],
   ["evaluation_time_s", "Seconds per run", "number"],
+];
+
+const CONSTRAINT_FIELDS = [
+  ["name", "Name", "text"], ["lower", "At least", "number"], ["upper", "At most", "number"], ["unit", "Unit", "text"],
+  ["same_run_as", "In the run of", "text"],
 ];
 
 function Rows({ title, items, blank, fields, onItems }) {

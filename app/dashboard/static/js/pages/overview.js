@@ -21,7 +21,7 @@ export function Overview({ study }) {
   const { designs, labels } = useChoices(study);
   const eta = overview.data?.eta;
   const needsWorkers = study.health.some(({ code }) => code === "no_worker");
-  const isUntouched = study.evaluated_full === 0 && !needsWorkers && study.objectives.every(({ done, leased }) => !done && !leased);
+  const isUntouched = study.evaluated_full === 0 && !needsWorkers && study.outputs.every(({ done, leased }) => !done && !leased);
   return html`
     <div class="stack">
       <${Health} study=${study.name} items=${study.health} />
@@ -73,7 +73,7 @@ function endMetric(study, eta) {
 }
 
 function NoValuesYet({ study }) {
-  const runs = study.objectives.filter((objective) => !objective.same_run_as).map(({ name }) => name);
+  const runs = study.outputs.filter((objective) => !objective.same_run_as).map(({ name }) => name);
   return html`
     <${Panel} title="Waiting for the first worker" note="Start one wherever the simulations can run:">
       <${WorkerCommand} study=${study.name} objectives=${runs} />

@@ -1,7 +1,7 @@
 // The front at a glance: two objectives, with the named designs.
 import { html, useCallback, useMemo } from "../../vendor/ui.js";
 import { ChartPanel } from "../charts/chart_panel.js";
-import { scatterOption } from "../charts/scatter.js";
+import { INDEX, scatterOption } from "../charts/scatter.js";
 import { go } from "../data/navigation.js";
 import { studyPath } from "../data/api.js";
 import { useResource } from "../data/resource.js";
@@ -9,20 +9,26 @@ import { axisWords } from "../pure/axis.js";
 import { plural } from "../pure/format.js";
 import { outputsOf } from "../pure/marks.js";
 import { studyHref } from "../pure/route.js";
+import { NoFeasible } from "./no_feasible.js";
 import { sampleColumns } from "./sample_table.js";
 
 const everything = () => true;
 
 export function FrontPanel({ study, names }) {
   const front = useResource(studyPath(study.name, "front"), { quietMs: 5000 });
-  const [x, y] = useMemo(() => outputsOf(study.spec).filter(({ isObjective }) => isObjective), [study.spec]);
+  const outputs = useMemo(() => outputsOf(study.spec), [study.spec]);
+  const [x, y] = outputs.filter(({ isObjective }) => isObjective);
   const samples = useMemo(() => (front.data?.items ?? []).map(frontMark), [front.data]);
   const option = useCallback(
     () => ({ ...scatterOption({ samples, x, y, isShown: everything, focus: null, names }), brush: undefined }),
     [samples, x, y, names],
   );
+  if (front.data?.code === "no_feasible_sample") return html`<${NoFeasible} study=${study} outputs=${outputs} front=${front.data} />`;
   if (!samples.length || !y) return null;
-  const open = ({ data }) => data?.mark && go(studyHref(study.name, "tradeoffs", { focus: data.mark.sample }));
+  const open = ({ value }) => {
+    const clicked = samples[value?.[INDEX]];
+    if (clicked) go(studyHref(study.name, "tradeoffs", { focus: clicked.sample }));
+  };
   return html`
     <${ChartPanel} title="Front" note="${plural(samples.length, "design")} that no other one beats. A click opens one."
       controls=${html`<a href=${studyHref(study.name, "tradeoffs")}>All trade-offs</a>`}

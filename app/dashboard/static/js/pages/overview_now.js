@@ -15,7 +15,7 @@ const WINDOW_MS = 60_000; // what runs now has not ended: a short span has it al
 
 export function RunningPanel({ study }) {
   const from = new Date(Math.floor(now.value / WINDOW_MS) * WINDOW_MS - WINDOW_MS).toISOString();
-  const isRunning = study.objectives.some(({ leased }) => leased > 0);
+  const isRunning = study.outputs.some(({ leased }) => leased > 0);
   const path = isRunning ? timelinePath(study.name, { start: from }) : null;
   const timeline = useResource(path, { read: readTimeline, quietMs: 5000 });
   const items = isRunning ? (timeline.data?.items ?? []).filter(({ end }) => end === null) : [];

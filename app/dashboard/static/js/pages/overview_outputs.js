@@ -31,9 +31,9 @@ const COLUMNS = [
 
 export function OutputsTable({ study }) {
   const declared = new Map(outputsOf(study.spec).map((output) => [output.name, output]));
-  const rows = study.objectives.map((objective, index) => {
+  const rows = study.outputs.map((objective, index) => {
     const output = declared.get(objective.name) ?? {};
-    const aim = output.isObjective === false ? "limit" : objective.direction;
+    const aim = output.isObjective === false ? "constraint" : objective.direction;
     return { ...objective, index, goal: aim + limitText(output) };
   });
   return html`

@@ -43,7 +43,8 @@ function originText(row) {
 function valueCell(row, name) {
   const failure = row.failures[name];
   if (failure) return html`<${Badge} tone="bad">${failure}<//>`;
-  return number(valueOn(row, name));
+  const text = number(valueOn(row, name));
+  return row.broken_limits?.includes(name) ? html`<span class="beyond" title="beyond its limit">${text} ✕</span>` : text;
 }
 
 export function SampleTable({ study, outputs, rows, axes, size }) {

@@ -62,7 +62,7 @@ function rangeOf({ low, high, values, choices }) {
 
 const OUTPUTS = [
   { key: "name", title: "Name", isName: true, value: (row) => row.name },
-  { key: "goal", title: "Goal", value: (row) => `${row.isObjective ? row.direction : "limit"}${limitText(row)}` },
+  { key: "goal", title: "Goal", value: (row) => `${row.isObjective ? row.direction : "constraint"}${limitText(row)}` },
   { key: "unit", title: "Unit", value: (row) => row.unit ?? "" },
   { key: "run", title: "Run", value: (row) => row.same_run_as ?? row.name },
   { key: "time", title: "Declared time", isNumber: true, value: (row) => row.evaluation_time_s, cell: (row) => duration(row.evaluation_time_s) },

@@ -2,7 +2,7 @@
 import { html } from "../../vendor/ui.js";
 import { ProblemCard } from "../components/panel.js";
 import { StateBadge } from "../components/study_state.js";
-import { studyPath } from "../data/api.js";
+import { get, studyPath } from "../data/api.js";
 import { route } from "../data/navigation.js";
 import { useResource } from "../data/resource.js";
 import { selectionQuery } from "../data/shared_selection.js";
@@ -21,9 +21,15 @@ const PAGES = {
   models: Models, balance: Balance, samples: Samples, setup: SetUp,
 };
 
+/** With `outputs`, the objectives and then the constraints. */
+async function readStudy(path) {
+  const study = await get(path);
+  return { ...study, outputs: [...study.objectives, ...(study.constraints ?? [])] };
+}
+
 export function Study() {
   const { study: name, tab } = route.value;
-  const study = useResource(studyPath(name));
+  const study = useResource(studyPath(name), { read: readStudy });
   const Page = PAGES[tab];
   document.title = `${name} · Counterpoise`;
   return html`

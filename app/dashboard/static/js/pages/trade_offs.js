@@ -9,6 +9,7 @@ import { selection } from "../data/shared_selection.js";
 import { matcher } from "../pure/selection.js";
 import { FrontChoices } from "./overview_choices.js";
 import { SampleTable } from "./sample_table.js";
+import { NoFeasible } from "./no_feasible.js";
 import { ParallelPanel } from "./trade_offs_parallel.js";
 import { ScatterPanel } from "./trade_offs_scatter.js";
 
@@ -16,7 +17,7 @@ export function TradeOffs({ study }) {
   const { query } = route.value;
   const withPartial = query.partial === "1";
   const withPredicted = query.predicted === "1";
-  const { samples, outputs, isCut, error } = useSamples(study, { withPartial });
+  const { samples, outputs, isCut, front, error } = useSamples(study, { withPartial });
   const predicted = usePredicted(study, withPredicted);
   const { designs, labels } = useChoices(study);
   const chosen = selection.value;
@@ -29,6 +30,7 @@ export function TradeOffs({ study }) {
   const shared = { study, marks, outputs, isShown, chosen, names: labels };
   return html`
     <div class="stack">
+      <${NoFeasible} study=${study} outputs=${outputs} front=${front} />
       <${FrontChoices} study=${study} designs=${designs} />
       <${SelectionBar} study=${study} shown=${shown} total=${samples.length} isCut=${isCut} outputs=${outputs}>
         <${Toggle} name="partial" label="partial samples" isOn=${withPartial} />

@@ -2,7 +2,7 @@ import { html, useCallback, useMemo } from "../../vendor/ui.js";
 import { ChartPanel } from "../charts/chart_panel.js";
 import { Empty } from "../components/panel.js";
 import { KindLegend } from "../charts/legend.js";
-import { isPlaced, scatterOption, showBrush } from "../charts/scatter.js";
+import { INDEX, isPlaced, scatterOption, showBrush } from "../charts/scatter.js";
 import { route, setQuery } from "../data/navigation.js";
 import { select, selection } from "../data/shared_selection.js";
 import { axisWords, shortNames } from "../pure/axis.js";
@@ -22,7 +22,10 @@ export function ScatterPanel({ study, marks, outputs, isShown, chosen, names }) 
     [marks, x, y, isShown, chosen.focus, names],
   );
   const brushed = ({ areas }) => select(withBrush(selection.value, x, y, areas));
-  const clicked = ({ data }) => data?.mark?.sample && select({ ...selection.value, focus: data.mark.sample });
+  const clicked = ({ value }) => {
+    const sample = marks[value?.[INDEX]]?.sample; // a predicted mark has none
+    if (sample) select({ ...selection.value, focus: sample });
+  };
   const present = LEGEND.filter((kind) => marks.some((mark) => mark.kind === kind));
   const isBare = !marks.some((mark) => isPlaced(mark, x, y));
   const hasInitial = marks.some((mark) => mark.sample !== null && originOf(mark) === "initial" && isPlaced(mark, x, y));

@@ -27,7 +27,7 @@ export function Work({ study }) {
 }
 
 function NobodyYet({ study }) {
-  const runs = study.objectives.filter((objective) => !objective.same_run_as).map(({ name }) => name);
+  const runs = study.outputs.filter((objective) => !objective.same_run_as).map(({ name }) => name);
   return html`
     <${Panel} title="Timeline">
       <${Empty} icon="clock" title="No worker has taken a job yet">

@@ -37,7 +37,7 @@ function WhyCell({ failure, message }) {
 
 /** What a reader most likely looks for: what runs, waits or failed. */
 function likelyState(study) {
-  const has = (state) => study.objectives.some((objective) => objective[state] > 0);
+  const has = (state) => study.outputs.some((objective) => objective[state] > 0);
   return ["leased", "failed", "ready"].find(has) ?? "done";
 }
 
@@ -45,7 +45,7 @@ export function JobsPanel({ study }) {
   const { state = likelyState(study), objective } = route.value.query;
   const path = studyPath(study.name, "jobs", { state: STATES.includes(state) ? state : undefined, objective, limit: LIMIT });
   const jobs = useResource(path, { read: get, quietMs: 3000 });
-  const runs = study.objectives.filter((output) => !output.same_run_as).map(({ name }) => name);
+  const runs = study.outputs.filter((output) => !output.same_run_as).map(({ name }) => name);
   const controls = html`
     <div class="segmented" role="group" aria-label="State">
       ${STATES.map((name) => html`<button aria-pressed=${String(name === state)} onClick=${() => setQuery({ state: name })}>${WORDS[name] ?? name}</button>`)}

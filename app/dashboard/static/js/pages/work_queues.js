@@ -6,7 +6,7 @@ import { count, duration, percent } from "../pure/format.js";
 import { OutputName } from "./overview_outputs.js";
 
 export function QueuesPanel({ study, timeline }) {
-  const index = new Map(study.objectives.map(({ name }, position) => [name, position]));
+  const index = new Map(study.outputs.map(({ name }, position) => [name, position]));
   const busy = new Map(timeline.utilisation.map((row) => [row.objective, row]));
   const rows = timeline.queues.map((queue) => ({ ...queue, busy: busy.get(queue.objective), index: index.get(queue.objective) ?? 7 }));
   const known = new Set(rows.map(({ objective }) => objective));

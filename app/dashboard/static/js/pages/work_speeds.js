@@ -10,7 +10,7 @@ import { OutputName } from "./overview_outputs.js";
 export function SpeedsPanel({ study }) {
   const { data } = useResource(studyPath(study.name, "speeds"), { quietMs: 5000 });
   if (!data?.items.length) return null;
-  const index = new Map(study.objectives.map(({ name }, position) => [name, position]));
+  const index = new Map(study.outputs.map(({ name }, position) => [name, position]));
   const rows = data.items.map((item) => ({ ...item, index: index.get(item.objective) ?? 7 }));
   const slow = [...new Set(rows.filter((row) => row.slow).map(({ worker }) => worker))];
   const isCompared = rows.some(({ pace }) => pace !== null);

@@ -17,13 +17,13 @@ export function TimelinePanel({ study, timeline, range, setRange }) {
   const slots = timeline.slots.slice(first, first + SLOTS_SHOWN);
   const workers = useMemo(() => [...new Set(timeline.slots.map(({ worker }) => worker))], [timeline]);
   const runs = useMemo(() => new Set(timeline.items.flatMap((item) => Object.keys(item.objectives))), [timeline]);
-  const objectives = study.objectives.filter(({ name }) => runs.has(name));
+  const objectives = study.outputs.filter(({ name }) => runs.has(name));
   const visible = useMemo(() => {
     const shown = new Set(slots.map(({ worker, slot }) => `${worker}\u0000${slot}`));
     return { ...timeline, items: timeline.items.filter(({ worker, slot }) => shown.has(`${worker}\u0000${slot}`)) };
   }, [timeline, first]);
   const option = useCallback(
-    () => (graphic ? ganttOption({ timeline: visible, slots, workers, objectives: study.objectives, isFinished: study.phase === "finished", withBreaks, graphic }) : {}),
+    () => (graphic ? ganttOption({ timeline: visible, slots, workers, objectives: study.outputs, isFinished: study.phase === "finished", withBreaks, graphic }) : {}),
     [visible, withBreaks, graphic],
   );
   const clicked = ({ data }) => {
@@ -31,7 +31,7 @@ export function TimelinePanel({ study, timeline, range, setRange }) {
     if (item.job) go(`#/jobs/${item.job}`);
     else setRange({ start: new Date(start - 1).toISOString(), end: new Date(end + 1).toISOString() });
   };
-  const legend = objectives.map((objective) => ({ name: objective.name, color: seriesName(study.objectives.indexOf(objective)) }));
+  const legend = objectives.map((objective) => ({ name: objective.name, color: seriesName(study.outputs.indexOf(objective)) }));
   return html`
     <${ChartPanel}
       title="Timeline" note=${noteOf(timeline, range, beginsLater(study, timeline))}

@@ -1,0 +1,111 @@
+"""The page docs/benchmarks.md, from the result files alone."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from benchmarks.campaign import tables
+from benchmarks.campaign.campaigns import CAMPAIGNS, Campaign, Choice, specs_of
+from benchmarks.campaign.commands import command_of
+from benchmarks.campaign.execute import on_file
+from benchmarks.campaign.result_files import RESULTS, files_of
+from benchmarks.campaign.rows import rows_of
+from benchmarks.commands.arguments import parse_seeds
+from benchmarks.paper.results import Outcome
+
+MOST_PICTURES = 6  # of a campaign: those of most runs
+HEAD = """# Benchmarks
+
+`counterpoise bench report` writes this page from the files in `benchmarks/results/`: no number in it was typed by hand.
+A campaign goes on where it was when its command is given again, on processes (`--jobs 2`) or on a Dask cluster
+(`--executor dask://host:port`). The line below each table repeats one of its runs; another run is repeated with other
+names and numbers in it. The same seed gives the same run on the same machine and library versions.
+"""
+
+
+def write_page(page: Path, results: Path = RESULTS) -> None:
+    """The page, and the pictures in the folder images/benchmarks beside it."""
+    sections = [HEAD, _overview(results)]
+    for name, campaign in CAMPAIGNS.items():
+        sections.append(_section(name, campaign, results, page.parent))
+    page.write_text("\n".join(sections))
+
+
+def planned(campaign: Campaign) -> int:
+    seeds = tuple(parse_seeds(campaign.seeds))
+    return len(specs_of(campaign, Choice(seeds=seeds)))
+
+
+def finished(name: str, campaign: Campaign, results: Path) -> list[Outcome]:
+    """The runs on file, of the campaign's own seeds and columns."""
+    choice = Choice(seeds=tuple(parse_seeds(campaign.seeds)))
+    specs = specs_of(campaign, choice)
+    return list(on_file(specs, files_of(name, results)).values())
+
+
+def _overview(results: Path) -> str:
+    lines = ["| campaign | runs on file | runs planned | seeds |", "|---|---|---|---|"]
+    for name, campaign in CAMPAIGNS.items():
+        count = len(finished(name, campaign, results))
+        planned_count = planned(campaign)
+        link = f"[{name}](#{name})"
+        lines.append(f"| {link} | {count} | {planned_count} | {campaign.seeds} |")
+    return "\n".join(lines) + "\n"
+
+
+def _section(name: str, campaign: Campaign, results: Path, docs: Path) -> str:
+    outcomes = finished(name, campaign, results)
+    parts = [
+        f"## {name}",
+        campaign.what,
+        f"```\ncounterpoise bench campaign {name}\n```",
+        _state(campaign, outcomes),
+    ]
+    if outcomes:
+        rows = rows_of(campaign, outcomes)
+        parts += [tables.markdown(rows).rstrip(), _again(name, outcomes)]
+        parts += _pictures(name, outcomes, docs)
+    return "\n\n".join(parts) + "\n"
+
+
+def _state(campaign: Campaign, outcomes: Sequence[Outcome]) -> str:
+    """What has been run of each column, and what has not."""
+    if not outcomes:
+        return "**Not run yet.**"
+    each = planned(campaign) // len(campaign.strategies)
+    lines = []
+    for strategy in campaign.strategies:
+        runs = [run for run in outcomes if run.spec.strategy == strategy]
+        if not runs:
+            lines.append(f"- `{strategy}`: **not run yet**")
+            continue
+        seeds = ", ".join(map(str, sorted({run.spec.seed for run in runs})))
+        codes = len({run.code for run in runs})
+        versions = "one version" if codes == 1 else f"{codes} versions"
+        lines.append(
+            f"- `{strategy}`: {len(runs)} of {each} runs, seeds {seeds},"
+            f" made by {versions} of the code"
+        )
+    return "\n".join(lines)
+
+
+def _again(name: str, outcomes: Sequence[Outcome]) -> str:
+    command = command_of(name, outcomes[0].spec)
+    return f"One run again, the first of the table:\n\n```\n{command}\n```"
+
+
+def _pictures(name: str, outcomes: Iterable[Outcome], docs: Path) -> list[str]:
+    # matplotlib takes a second to import
+    from benchmarks.campaign.plots import draw, picture_name
+
+    groups: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.trace or outcome.timeline:
+            groups.setdefault(picture_name(outcome.spec), []).append(outcome)
+    largest = sorted(groups, key=lambda key: (-len(groups[key]), key))[:MOST_PICTURES]
+    folder = docs / "images" / "benchmarks" / name
+    shown = []
+    for key in largest:
+        (path,) = draw(groups[key], folder)
+        place = path.relative_to(docs).as_posix()
+        shown.append(f"![{key}: median and quartiles]({place})")
+    return shown
