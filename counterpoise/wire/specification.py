@@ -277,7 +277,7 @@ class Specification(_Part):
     models: Models | None = Field(
         None,
         description="`evidence`: kernels and data by what predicts the samples best, for sbp-bo, bo-aaf and"
-        " counterpoise; `paper`: Kriging; null: `evidence` where there is a choice",
+        " counterpoise; `paper`: Kriging; null: `evidence` where there is a choice and no noise",
     )
     initial_samples: Whole | None = Field(
         None, ge=2, description="size of the initial design; null: 11 d - 1"

@@ -201,6 +201,8 @@ def strategy_of(spec: Specification) -> Strategy:
     strategy = replace(STRATEGIES[spec.strategy], w_max=spec.generations)
     if spec.models is not None:
         return replace(strategy, models=spec.models)
+    if spec.is_noisy:  # models by evidence do not read the declared noise
+        return replace(strategy, models="paper")
     return replace(strategy, models=SERVICE_MODELS.get(spec.strategy, "paper"))
 
 
