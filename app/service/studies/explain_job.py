@@ -10,6 +10,7 @@ from app.domain.samples import Evaluation
 from app.domain.studies import ENDING_DETAILS, Objective, Study, co_objectives_of
 from app.domain.times import iso
 from app.errors import JobUnknown
+from app.service.studies.promotion_story import promotion_of
 from app.store.database import Connection, Database
 from app.store.studies.jobs import database_time, find_job, queue_head
 from app.store.studies.samples import evaluations_of, find_sample
@@ -65,13 +66,15 @@ def explain_job(database: Database, job_id: int) -> JobStory:
         }
         sample = find_sample(connection, job.sample)
         facts = _facts(connection, job, study, objectives)
+        values = [
+            evaluation.value
+            for evaluation in facts.evaluations
+            if evaluation.value is not None
+        ]
+        value = values[0] if values else None
+        promotion = promotion_of(connection, study, sample, facts.objective, value)
     also = co_objectives_of(list(objectives.values()))[job.objective]
     variables = [variable.name for variable in study.spec.variables]
-    values = [
-        evaluation.value
-        for evaluation in facts.evaluations
-        if evaluation.value is not None
-    ]
     return JobStory(
         job=job.id,
         study=study.name,
@@ -82,10 +85,11 @@ def explain_job(database: Database, job_id: int) -> JobStory:
         cheap_only=job.cheap_only,
         x=dict(zip(variables, sample.x, strict=True)),
         state=job.state,
-        value=values[0] if values else None,
+        value=value,
         ahead=facts.ahead,
         why=_REASONS[job.state](facts),
         attempts=[_attempt_story(attempt) for attempt in facts.attempts],
+        promotion=promotion,
     )
 
 

@@ -205,6 +205,9 @@ def test_an_automatic_batch_fills_the_free_slots() -> None:
     assert search(unsettled=0, overlap=7, batch=None, slots=8) == Step(2, 8)
     assert search(unsettled=5, overlap=7, batch=None, slots=8) == Step(2, 3)
     assert search(unsettled=7, overlap=7, batch=None, slots=8) == Step(2, 1)
+    # A declared batch is the least
+    assert search(unsettled=0, overlap=7, batch=3, slots=8) == Step(2, 8)
+    assert search(unsettled=7, overlap=7, batch=3, slots=8) == Step(2, 3)
     # Whatever the declared overlap
     assert search(unsettled=0, overlap=0, batch=None, slots=8) == Step(2, 8)
     assert search(unsettled=9, overlap=12, batch=None, slots=8) == Step(2, 1)

@@ -14,6 +14,7 @@ from app.service.planning.compute_step import strategy_of
 from app.service.planning.past import Past
 from app.service.planning.replay import replay
 from app.service.planning.snapshot import problem_of, read_past, search_snapshot
+from app.service.studies.explain_job import explain_job
 from app.store.database import Database
 from app.store.studies.steps import steps_of
 from app.store.tables import jobs, samples, steps
@@ -70,6 +71,19 @@ def test_the_whole_study_promotes_and_is_the_same_again(database: Database) -> N
         assert len(record["full_samples"]) == len(record["promoted"])
         assert record["models"][0]["warm_start"]["model"]["fitted"]
         assert record["co_models"][2] is not None
+    slow = next(job for job in reversed(lab.rows(jobs)) if not job["cheap_only"])
+    promotion = explain_job(database, slow["id"]).promotion
+    report = records[-1]["full_samples"][
+        records[-1]["promoted"].index(slow["sample_id"])
+    ]
+    assert promotion is not None
+    assert (promotion.gain, promotion.predicted, promotion.deviation) == (
+        report["gain"],
+        report["mean"][2],
+        report["deviation"][2],
+    )
+    assert promotion.observed is not None
+    assert promotion.step == f"search:{len(records)}"
 
 
 def test_initial_cheap_points_are_common_and_respect_unequal_ratios(
