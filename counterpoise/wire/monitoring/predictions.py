@@ -4,10 +4,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from counterpoise.wire.coordinates import Coordinate
 from counterpoise.wire.work import Request
 
 MOST_POINTS = 1000
-Coordinate = Annotated[float, Field(allow_inf_nan=False)]
+PointNumber = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class PredictionPoints(Request):
@@ -19,7 +20,7 @@ class PredictionPoints(Request):
         }
     )
 
-    points: list[dict[str, Coordinate]] = Field(
+    points: list[dict[str, PointNumber]] = Field(
         min_length=1, max_length=MOST_POINTS, description="every variable by name"
     )
 
@@ -37,7 +38,7 @@ class Prediction(BaseModel):
         }
     )
 
-    x: dict[str, float | int]
+    x: dict[str, Coordinate]
     mean: dict[str, float | None] = Field(
         description="by objective; null where there is no model"
     )
