@@ -170,6 +170,8 @@ def serving(checkout: Path, database_url: str, log: Path) -> Iterator[tuple[str,
     ):
         try:
             while '"listening"' not in log.read_text():
+                if process.poll() is not None:
+                    raise RuntimeError(f"the server ended: {log.read_text()}")
                 time.sleep(0.1)
             line = next(
                 line for line in log.read_text().splitlines() if '"listening"' in line
