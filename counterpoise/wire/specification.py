@@ -251,10 +251,12 @@ class Specification(_Part):
     # `_length_faults` checks how many there are: pydantic does not count items that
     # have faults.
     variables: tuple[Variable, ...] = Field(
-        json_schema_extra={"minItems": 1, "maxItems": MOST_VARIABLES}
+        description="what a point consists of",
+        json_schema_extra={"minItems": 1, "maxItems": MOST_VARIABLES},
     )
     objectives: tuple[Objective, ...] = Field(
-        json_schema_extra={"minItems": 1, "maxItems": MOST_OBJECTIVES}
+        description="what is minimised or maximised",
+        json_schema_extra={"minItems": 1, "maxItems": MOST_OBJECTIVES},
     )
     constraints: tuple[Constraint, ...] = Field(
         (),
@@ -275,7 +277,7 @@ class Specification(_Part):
     models: Models | None = Field(
         None,
         description="`evidence`: kernels and data by what predicts the samples best, for sbp-bo, bo-aaf and"
-        " counterpoise; `paper`: Kriging; null: `evidence` where there is a choice",
+        " counterpoise; `paper`: Kriging; null: `evidence` where there is a choice and no noise",
     )
     initial_samples: Whole | None = Field(
         None, ge=2, description="size of the initial design; null: 11 d - 1"
@@ -326,7 +328,7 @@ class Specification(_Part):
     )
     notes: Annotated[
         str, StringConstraints(max_length=20_000, pattern=r"^[^\x00]*$")
-    ] = ""
+    ] = Field("", description="free text for people")
 
     @property
     def initial_count(self) -> int:
@@ -350,6 +352,11 @@ class Specification(_Part):
     def is_limited(self) -> bool:
         """Whether a value can make a sample infeasible."""
         return any(output.is_limited for output in self.outputs)
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether a repeated run may give another value."""
+        return any(objective.noise for objective in self.objectives)
 
     def broken_limits(self, values: Mapping[str, float]) -> list[str]:
         """The outputs whose values, by name, are beyond a limit."""

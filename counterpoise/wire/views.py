@@ -269,11 +269,20 @@ class StepView(BaseModel):
     )
 
 
+class Estimate(BaseModel):
+    mean: float | None
+    deviation: float | None = Field(description="of the mean, without the noise")
+
+
 class FrontItem(BaseModel):
     sample: int
     step: str | None
     x: dict[str, Coordinate]
     values: dict[str, float] = Field(description="as measured, of all outputs")
+    estimates: dict[str, Estimate] | None = Field(
+        None,
+        description="of noisy objectives, what the models of the last step expect; null without noise or models",
+    )
 
 
 class NearlyFeasible(FrontItem):

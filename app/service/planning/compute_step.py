@@ -52,6 +52,7 @@ class Plan:
     # Cheap-only samples (ids) that become full ones
     promoted: list[int] = field(default_factory=list)
     record: dict[str, Any] = field(default_factory=dict)
+    repeated: frozenset[int] = frozenset()  # rows of `full` that are known points
     shortfall: str | None = None
     # The same in the user's units
     samples: list[NewSample] = field(default_factory=list)
@@ -127,6 +128,11 @@ def _propose(
         cheap=_by_run(spec, proposal.cheap),
         promoted=[pool[row] for row in proposal.promoted],
         record=asdict(proposal.diagnostics),
+        repeated=frozenset(
+            row
+            for row, source in enumerate(proposal.diagnostics.full_sources)
+            if source == "repeated"
+        ),
         shortfall=proposal.shortfall,
         models=_step_models(spec, problem, proposal),
     )
@@ -195,6 +201,8 @@ def strategy_of(spec: Specification) -> Strategy:
     strategy = replace(STRATEGIES[spec.strategy], w_max=spec.generations)
     if spec.models is not None:
         return replace(strategy, models=spec.models)
+    if spec.is_noisy:  # models by evidence do not read the declared noise
+        return replace(strategy, models="paper")
     return replace(strategy, models=SERVICE_MODELS.get(spec.strategy, "paper"))
 
 
@@ -259,8 +267,8 @@ def _new_samples(
     sample.
     """
     runs = tuple(objective.id for objective in objectives if objective.has_jobs)
-    for x in from_cube(spec.variables, problem.variables, plan.full):
-        yield NewSample(x, runs, full=True)
+    for row, x in enumerate(from_cube(spec.variables, problem.variables, plan.full)):
+        yield NewSample(x, runs, full=True, repeated=row in plan.repeated)
     wanted_on: dict[Point, list[int]] = {}
     for position, points in sorted(plan.cheap.items()):
         for x in from_cube(spec.variables, problem.variables, points):
