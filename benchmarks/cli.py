@@ -9,6 +9,7 @@ from benchmarks.commands.paper import inspect, paper
 from benchmarks.commands.report import report
 from benchmarks.commands.service import service, store
 from benchmarks.commands.simulate import simulate
+from benchmarks.commands.slot_use import slot_use
 from benchmarks.commands.slots import belief, slots
 from benchmarks.commands.speed import gp, step
 
@@ -24,6 +25,7 @@ COMMANDS = (
     simulate,
     slots,
     belief,
+    slot_use,
     store,
     service,
 )

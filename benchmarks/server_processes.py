@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 # Standard input is a pipe from the benchmark: it ends when the benchmark does, in
 # whatever way.
-_COMMAND = """
+COMMAND = """
 from counterpoise.child_processes import end_with_parent
 from counterpoise.cli import main
 end_with_parent()
@@ -62,7 +62,7 @@ def _running(
     }
     environment |= {"COUNTERPOISE_DATABASE_URL": url, "COUNTERPOISE_LOG_FORMAT": "json"}
     environment |= variables
-    command = [sys.executable, "-c", _COMMAND, *arguments]
+    command = [sys.executable, "-c", COMMAND, *arguments]
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         with log.open("wb") as stream:

@@ -13,13 +13,49 @@ from counterpoise.wire import specification
 
 PAGE = Path(__file__).with_name("study.md")
 SECTION = re.compile(r"(<!-- fields -->\n).*(<!-- end -->)", re.S)
+# What a line of YAML has behind the name; lists of parts are shown above the tables
+EXAMPLES = {
+    "name": "wing",
+    "budget": "60",
+    "requirements": '["span / chord <= 12"]',
+    "strategy": "k-rvea",
+    "initial_samples": "20",
+    "batch_size": "auto",
+    "overlap": "0",
+    "cheap_first": "true",
+    "generations": "40",
+    "cheap_threshold": "2",
+    "ratios": "{mass: 10, drag: 4}",
+    "max_ratio": "5",
+    "lease_s": "600",
+    "max_attempts": "1",
+    "max_losses": "20",
+    "seed": "1",
+    "notes": "second mesh",
+    "type": "int",
+    "low": "1.5",
+    "high": "4.0",
+    "scale": "log",
+    "values": "[1, 2, 5, 10]",
+    "choices": "[alu, steel, cfrp]",
+    "direction": "maximize",
+    "lower": "0.1",
+    "upper": "2.5e8",
+    "evaluation_time_s": "3600",
+    "unit": "Pa",
+    "noise": "0.02",
+    "same_run_as": "drag",
+    "timeout_s": "auto",
+}
 
 
 def table(model: type[BaseModel]) -> str:
-    rows = ["| field | default | meaning |", "|---|---|---|"]
+    rows = ["| field | default | meaning | example |", "|---|---|---|---|"]
     for name, field in model.model_fields.items():
         meaning = (field.description or choices(field)).replace("|", "\\|")
-        rows.append(f"| `{name}` | {default(field)} | {meaning} |")
+        example = EXAMPLES.get(name)
+        shown = f"`{example}`" if example else ""
+        rows.append(f"| `{name}` | {default(field)} | {meaning} | {shown} |")
     return "\n".join(rows) + "\n"
 
 
@@ -54,7 +90,8 @@ def models() -> list[type[BaseModel]]:
         for value in vars(specification).values()
         if isinstance(value, type) and issubclass(value, specification._Part)
     ]
-    parts = [model for model in found if model is not specification._Part]
+    shared = (specification._Part, specification.Output)
+    parts = [model for model in found if model not in shared]
     return sorted(parts, key=lambda model: model is not specification.Specification)
 
 

@@ -19,6 +19,8 @@ class NewSample:
     x: Sequence[Coordinate]
     objectives: tuple[int, ...]
     full: bool
+    # A further sample at a known point, because its values have noise
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from app.optimizer.models.fit_task import FrozenModels, Map
 from app.optimizer.models.surrogate import Truth
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.proposal import Proposal
+from app.optimizer.proposal.repetition import with_repetition
 from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.strategy import Resources, Strategy, no_clock
 
@@ -35,4 +36,5 @@ def propose(
     if refusal is not None:
         raise ValueError(refusal)
     resources = Resources(fit, truth or {}, frozen, clock)
-    return strategy.step(problem, snapshot, strategy, rng, resources)
+    proposal = strategy.step(problem, snapshot, strategy, rng, resources)
+    return with_repetition(problem, snapshot, proposal)

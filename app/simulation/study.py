@@ -201,13 +201,18 @@ class Study:
             cheap=self.problem.cheap,
             streams=streams,
             overlap=self._overlap(),
-            slots=self._slow_slots() + self.lookahead,
+            slots=self._followed_slots() + self.lookahead,
         )
 
     def _overlap(self) -> int:
         if self.declared_overlap is not None:
             return self.declared_overlap
-        return max(self._slow_slots() - 1, 0) + self.lookahead
+        return max(self._followed_slots() - 1, 0) + self.lookahead
+
+    def _followed_slots(self) -> int:
+        """As in the service: 0 where overlap and batch are both declared."""
+        is_declared = self.declared_overlap is not None and self.batch is not None
+        return 0 if is_declared else self._slow_slots()
 
     def _slow_slots(self) -> int:
         return sum(self.floor.pools[j].workers for j in self._slow())

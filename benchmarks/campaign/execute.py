@@ -8,13 +8,15 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.campaign.run_spec import run
 from benchmarks.paper import results
-from benchmarks.paper.fingerprint import fingerprint
+from benchmarks.paper.fingerprint import PEER_RUNS, VIRTUAL_TIME, fingerprint
 from benchmarks.paper.results import Outcome, Spec
+from benchmarks.peers.catalogue import PEERS
 from counterpoise.blas_threads import ONE_BLAS_THREAD
 from counterpoise.child_processes import end_with_parent
 
@@ -34,8 +36,9 @@ def run_missing(
     kept = {*known, *results.read(file)}
     missing = [spec for spec in dict.fromkeys(specs) if spec not in kept]
     missing.sort(key=lambda spec: (spec.seed, spec.m))
-    code = fingerprint()
-    futures = [executor.submit(run, spec, code) for spec in missing]
+    futures = [
+        executor.submit(run, spec, _fingerprint(more_sources(spec))) for spec in missing
+    ]
     try:
         for future in as_completed(futures):
             outcome = future.result()
@@ -44,6 +47,18 @@ def run_missing(
     finally:
         for future in futures:
             future.cancel()
+
+
+def more_sources(spec: Spec) -> tuple[str, ...]:
+    """What can change this run beside the sources of every run."""
+    if spec.slots:
+        return VIRTUAL_TIME
+    return PEER_RUNS if spec.strategy in PEERS else ()
+
+
+@cache
+def _fingerprint(more: tuple[str, ...]) -> str:
+    return fingerprint(more=more)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Arguments that a type alone does not check."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 import typer
 
@@ -55,3 +56,14 @@ def parse_seeds(text: str) -> list[int]:
     if not seeds:
         raise typer.BadParameter(f"{text!r} has no seed", param_hint="--seeds")
     return seeds
+
+
+def count_or_auto(text: str, option: str, least: int) -> int | Literal["auto"]:
+    if text == "auto":
+        return "auto"
+    if not text.isdecimal() or int(text) < least:
+        raise typer.BadParameter(
+            f"must be auto or a whole number from {least} on, not {text!r}",
+            param_hint=option,
+        )
+    return int(text)

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from app.simulation.pools import Pool
-from benchmarks.commands.arguments import check_names, parse_seeds
+from benchmarks.commands.arguments import check_names, count_or_auto, parse_seeds
 from benchmarks.commands.options import (
     BeliefOption,
     JsonOption,
@@ -83,8 +83,8 @@ def simulate(
     instance = problem(name, len(pools))
     chosen = Mode(
         "overlap",
-        _count_or_auto(overlap, "--overlap", least=0),
-        _count_or_auto(batch_size, "--batch-size", least=1),
+        count_or_auto(overlap, "--overlap", least=0),
+        count_or_auto(batch_size, "--batch-size", least=1),
     )
     modes = [chosen, comparison.BARRIER, comparison.WAITING]
     numbers = parse_seeds(seeds)
@@ -115,17 +115,6 @@ def simulate(
             saved,
         ),
     )
-
-
-def _count_or_auto(text: str, option: str, least: int) -> int | Literal["auto"]:
-    if text == "auto":
-        return "auto"
-    if not text.isdecimal() or int(text) < least:
-        raise typer.BadParameter(
-            f"must be auto or a whole number from {least} on, not {text!r}",
-            param_hint=option,
-        )
-    return int(text)
 
 
 def _planning(text: str) -> float | None:

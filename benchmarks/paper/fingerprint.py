@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -11,20 +12,27 @@ SOURCES = (
     "benchmarks/problems",
     *(f"benchmarks/paper/{name}" for name in PROTOCOL),
 )
+# Of runs in virtual time, and of other libraries' runs
+VIRTUAL_TIME = (
+    "app/simulation",
+    "app/domain/planning",
+    "benchmarks/campaign/wall_clock.py",
+)
+PEER_RUNS = ("benchmarks/peers",)
 
 
-def fingerprint(root: Path = ROOT) -> str:
+def fingerprint(root: Path = ROOT, more: Sequence[str] = ()) -> str:
     """Changes with paths and code of the sources, not with comments and docstrings."""
     digest = hashlib.sha256()
-    for path in _files(root):
+    for path in _files(root, (*SOURCES, *more)):
         code = _without_docstrings(path.read_text())
         digest.update(f"{path.relative_to(root)}{code}".encode())
     return digest.hexdigest()[:12]
 
 
-def _files(root: Path) -> list[Path]:
+def _files(root: Path, sources: Sequence[str]) -> list[Path]:
     files: list[Path] = []
-    for source in SOURCES:
+    for source in sources:
         path = root / source
         files += path.rglob("*.py") if path.is_dir() else [path]
     return sorted(files)

@@ -79,7 +79,7 @@ def _kernel_matrix(likelihood: PenalisedLikelihood) -> Floats:
     likelihood(likelihood.prior.start)
     n = len(likelihood.y)
     R = np.zeros((n, n), order="F")
-    R[likelihood.pairs.rows, likelihood.pairs.columns] = likelihood.pairs.K
+    likelihood.kernel.copy_to(R)
     np.fill_diagonal(R, 1.0 + 1e-6)
     return R
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from counterpoise.local.processes import RunFailed
-from counterpoise.wire.views import ObjectiveView, StudyView
+from counterpoise.wire.views import OutputView, StudyView
 from counterpoise.worker.worker_log import WorkerLog
 
 MOST_LINES = 3  # per objective; the log has all
@@ -52,22 +52,22 @@ class FailureLog(WorkerLog):
             return lines[-1] if lines else None
 
 
-def without_any_value(study: StudyView) -> list[ObjectiveView]:
-    """Objectives of which every settled job has failed."""
+def without_any_value(study: StudyView) -> list[OutputView]:
+    """Objectives and constraints of which every settled job has failed."""
     return [
-        objective
-        for objective in study.objectives
-        if objective.failed and not objective.done and not objective.infeasible
+        output
+        for output in study.outputs
+        if output.failed and not output.done and not output.infeasible
     ]
 
 
 def check_for_values(study: StudyView, log: FailureLog) -> None:
     """Raises RunFailed if evaluations of an objective fail, and none has succeeded."""
-    for objective in without_any_value(study):
-        failure = log.last(objective.name)
-        if objective.failed >= HOPELESS and failure is not None:
+    for output in without_any_value(study):
+        failure = log.last(output.name)
+        if output.failed >= HOPELESS and failure is not None:
             raise RunFailed(
-                f"objective {objective.name!r}: {objective.failed} samples have failed,"
-                f" none has a value ({failure}). Put it right, then run the same again:"
-                " failed evaluations are repeated"
+                f"{output.name}: {output.failed} samples have failed, none has a value"
+                f" ({failure}). Put it right, then run the same again: failed"
+                " evaluations are repeated"
             )

@@ -13,6 +13,8 @@ from counterpoise.wire.variable_faults import as_number, has_numbers, variable_f
 
 MOST_FAULTS = 1000
 MOST_REQUIREMENTS = 50
+# Strategies whose models can be chosen
+WITH_EVIDENCE = ("sbp-bo", "bo-aaf", "counterpoise")
 # Of a run, not of one of its outputs
 RUN_FIELDS = (
     "evaluation_time_s",
@@ -52,6 +54,7 @@ def contradictions(raw: Record) -> Iterator[Fault]:
             yield fault_at((*place, field), detail)
     yield from _ratio_faults(raw, run_of)
     yield from _budget_faults(raw)
+    yield from _model_faults(raw)
 
 
 def _outputs(raw: Record) -> list[tuple[Place, Record]]:
@@ -180,6 +183,14 @@ def _ratio_faults(raw: Record, run_of: dict[str, Any]) -> Iterator[Fault]:
                 ("ratios", name),
                 f"the ratio is that of the run: declare it for {_short(run_of[name])}",
             )
+
+
+def _model_faults(raw: Record) -> Iterator[Fault]:
+    strategy = raw.get("strategy", "sbp-bo")
+    if raw.get("models") == "evidence" and strategy not in WITH_EVIDENCE:
+        names = ", ".join(WITH_EVIDENCE)
+        detail = f"strategy {_short(strategy)} has its own models; those by evidence are for {names}"
+        yield fault_at(("models",), detail)
 
 
 def _budget_faults(raw: Record) -> Iterator[Fault]:

@@ -1,12 +1,9 @@
 """Points of an engineer's own: evaluate one, exclude a sample, restore it."""
 
-from typing import Annotated
-
 from pydantic import BaseModel, ConfigDict, Field
 
+from counterpoise.wire.coordinates import Coordinate
 from counterpoise.wire.work import Name, Request
-
-Coordinate = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class EvaluatePoint(Request):

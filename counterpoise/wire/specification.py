@@ -35,10 +35,11 @@ from counterpoise.wire.problems import Fault, did_you_mean, fault_at, must_be_on
 from counterpoise.wire.variable_faults import MOST_CHOICES, MOST_LEVELS
 
 Strategy = Literal[
-    "sbp-bo", "bo-aaf", "sbp-bo-r", "sbp-bo-c",
+    "sbp-bo", "counterpoise", "bo-aaf", "sbp-bo-r", "sbp-bo-c",
     "k-rvea", "hk-rvea", "rvea", "parego", "random", "mht", "fast-first",
     "brood-interleaving", "speculative-interleaving", "t-saea", "tr-saea", "tc-saea",
 ]  # fmt: skip
+Models = Literal["paper", "evidence"]
 # A server checks whether they apply to a study
 CONDITIONAL_STRATEGIES = ("mht", "fast-first", "t-saea", "tr-saea", "tc-saea")
 BENCHMARK_ONLY = "sbp-nogpc"
@@ -134,6 +135,7 @@ EXAMPLE: dict[str, Any] = {
     ],
     "budget": 60,
     "strategy": "sbp-bo",
+    "models": None,
     "initial_samples": None,
     "batch_size": 3,
     "overlap": "auto",
@@ -249,10 +251,12 @@ class Specification(_Part):
     # `_length_faults` checks how many there are: pydantic does not count items that
     # have faults.
     variables: tuple[Variable, ...] = Field(
-        json_schema_extra={"minItems": 1, "maxItems": MOST_VARIABLES}
+        description="what a point consists of",
+        json_schema_extra={"minItems": 1, "maxItems": MOST_VARIABLES},
     )
     objectives: tuple[Objective, ...] = Field(
-        json_schema_extra={"minItems": 1, "maxItems": MOST_OBJECTIVES}
+        description="what is minimised or maximised",
+        json_schema_extra={"minItems": 1, "maxItems": MOST_OBJECTIVES},
     )
     constraints: tuple[Constraint, ...] = Field(
         (),
@@ -270,6 +274,11 @@ class Specification(_Part):
         json_schema_extra={"maxItems": MOST_REQUIREMENTS},
     )
     strategy: Strategy = "sbp-bo"
+    models: Models | None = Field(
+        None,
+        description="`evidence`: kernels and data by what predicts the samples best, for sbp-bo, bo-aaf and"
+        " counterpoise; `paper`: Kriging; null: `evidence` where there is a choice and no noise",
+    )
     initial_samples: Whole | None = Field(
         None, ge=2, description="size of the initial design; null: 11 d - 1"
     )
@@ -319,7 +328,7 @@ class Specification(_Part):
     )
     notes: Annotated[
         str, StringConstraints(max_length=20_000, pattern=r"^[^\x00]*$")
-    ] = ""
+    ] = Field("", description="free text for people")
 
     @property
     def initial_count(self) -> int:
@@ -343,6 +352,11 @@ class Specification(_Part):
     def is_limited(self) -> bool:
         """Whether a value can make a sample infeasible."""
         return any(output.is_limited for output in self.outputs)
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether a repeated run may give another value."""
+        return any(objective.noise for objective in self.objectives)
 
     def broken_limits(self, values: Mapping[str, float]) -> list[str]:
         """The outputs whose values, by name, are beyond a limit."""

@@ -218,6 +218,18 @@ class AttemptStory(BaseModel):
     duration_s: float | None = Field(description="as the worker measured it")
 
 
+class PromotionView(BaseModel):
+    """Why a cheap-only sample became a full one; numbers are in the output's unit."""
+
+    step: str
+    gain: float | None = Field(
+        description="expected approach to the front, in its ranges; null: chosen for its uncertainty"
+    )
+    predicted: float = Field(description="what the step expected of this output")
+    deviation: float = Field(description="its standard deviation; 0: it was known")
+    observed: float | None
+
+
 class JobStory(BaseModel):
     job: int
     study: str
@@ -236,6 +248,9 @@ class JobStory(BaseModel):
     )
     why: list[str] = Field(description="why it is in this state, as sentences")
     attempts: list[AttemptStory] = Field(description="the latest 100, oldest first")
+    promotion: PromotionView | None = Field(
+        None, description="of a sample that a step promoted: why, and what it expected"
+    )
 
 
 class StepView(BaseModel):
@@ -254,11 +269,20 @@ class StepView(BaseModel):
     )
 
 
+class Estimate(BaseModel):
+    mean: float | None
+    deviation: float | None = Field(description="of the mean, without the noise")
+
+
 class FrontItem(BaseModel):
     sample: int
     step: str | None
     x: dict[str, Coordinate]
     values: dict[str, float] = Field(description="as measured, of all outputs")
+    estimates: dict[str, Estimate] | None = Field(
+        None,
+        description="of noisy objectives, what the models of the last step expect; null without noise or models",
+    )
 
 
 class NearlyFeasible(FrontItem):

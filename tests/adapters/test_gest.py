@@ -1,5 +1,6 @@
 """A loop of the gest-api around a real server."""
 
+import importlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,6 +12,7 @@ from counterpoise.adapters.gest import CounterpoiseGenerator, study_of
 from counterpoise.client import Client
 from counterpoise.wire.work import Ask, Asked, Job, Tell
 from tests.e2e.processes import eventually, serving
+from tests.project.test_pages import write_files
 
 VOCS_OF_PLATE = VOCS(
     variables={"a": [0.0, 1.0], "b": [1.0, 2.0]},
@@ -119,15 +121,26 @@ def test_an_output_that_is_due_later_is_suggested_again() -> None:
 
 
 @pytest.mark.timeout(900)
-def test_a_loop_with_values_that_arrive_apart(tmp_path: Path) -> None:
-    with (
-        serving(f"sqlite:///{tmp_path / 'g.db'}") as (url, _),
-        Client(url) as client,
-        CounterpoiseGenerator(
-            VOCS_OF_PLATE, client, "plate", 5, initial_samples=4, seed=1
-        ) as generator,
-    ):
-        eventually(lambda: list(client.samples("plate")), "the initial design")
+def test_values_that_arrive_apart_and_the_loop_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files("adapters/gest.md", tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    page = importlib.import_module("gest_loop")
+    with serving(f"sqlite:///{tmp_path / 'g.db'}") as (url, _), Client(url) as client:
+        check_values_apart(client)
+        page.loop(client, 5)
+        assert client.study("plate").evaluated_full == 5
+        for sample in client.samples("plate", full=True):
+            a, b = sample.x["a"], sample.x["b"]
+            assert sample.values == {"mass": a + b, "lift": a * b}
+
+
+def check_values_apart(client: Client) -> None:
+    with CounterpoiseGenerator(
+        VOCS_OF_PLATE, client, "apart", 5, initial_samples=4, seed=1
+    ) as generator:
+        eventually(lambda: list(client.samples("apart")), "the initial design")
         points = generator.suggest(3)
         assert len(points) == 3
         assert all(point["k"] == 3.0 for point in points)
@@ -136,17 +149,8 @@ def test_a_loop_with_values_that_arrive_apart(tmp_path: Path) -> None:
             generator.ingest([{**point, "mass": point["a"]}])
             assert generator.wanted(point) == ["lift"]
         generator.ingest([{**point, "lift": 1.0} for point in points])
-        known = [s for s in client.samples("plate", full=True) if len(s.values) == 2]
+        known = [s for s in client.samples("apart", full=True) if len(s.values) == 2]
         assert {sample.sample for sample in known} == {p["_id"] for p in points}
         assert all(s.values == {"mass": s.x["a"], "lift": 1.0} for s in known)
         with pytest.raises(ValueError, match="no suggested point"):
             generator.ingest([{"_id": 10**9, "mass": 1.0}])
-        for _ in range(20):  # waits of up to 30 s for the planner
-            if client.study("plate").phase == "finished":
-                break
-            try:
-                points = generator.suggest()
-            except ValueError:
-                continue  # finished meanwhile, or still planning
-            generator.ingest([{**p, "mass": p["a"], "lift": p["b"]} for p in points])
-        assert client.study("plate").evaluated_full == 5

@@ -1,10 +1,20 @@
 """What changes the fingerprint of the code that a run was made with."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.paper.fingerprint import PROTOCOL, ROOT, SOURCES, fingerprint
+from benchmarks.campaign.execute import more_sources
+from benchmarks.paper.fingerprint import (
+    PEER_RUNS,
+    PROTOCOL,
+    ROOT,
+    SOURCES,
+    VIRTUAL_TIME,
+    fingerprint,
+)
+from benchmarks.paper.results import Spec
 
 
 @pytest.fixture(name="root")
@@ -43,5 +53,18 @@ def test_it_follows_problems_and_protocol(root: Path, name: str) -> None:
 
 
 def test_its_sources_exist() -> None:
-    assert all((ROOT / source).exists() for source in SOURCES)
+    sources = (*SOURCES, *VIRTUAL_TIME, *PEER_RUNS)
+    assert all((ROOT / source).exists() for source in sources)
     assert len(fingerprint()) == 12
+
+
+def test_runs_in_virtual_time_and_of_peers_depend_on_more(root: Path) -> None:
+    ours = Spec("dtlz2", 3, 5, "sbp-bo", 0)
+    assert more_sources(ours) == ()
+    assert more_sources(replace(ours, slots=4)) == VIRTUAL_TIME
+    assert more_sources(replace(ours, strategy="hvkg")) == PEER_RUNS
+    first = fingerprint(root)
+    (root / "benchmarks/peers").mkdir()
+    (root / "benchmarks/peers/hvkg.py").write_text("STARTS = 1")
+    assert fingerprint(root) == first
+    assert fingerprint(root, PEER_RUNS) != first

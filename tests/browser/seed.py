@@ -42,10 +42,16 @@ WING: dict[str, Any] = {
 }
 
 
+def with_limit(stress: float) -> dict[str, Any]:
+    constraint = {"name": "stress", "unit": "MPa", "upper": stress}
+    return {**WING, "constraints": [{**constraint, "same_run_as": "mass"}]}
+
+
 def evaluate(job: Job) -> Tell:
     x = job["x"]
     if job["objective"] == "mass":
-        return {"value": x["span"] + 0.1 * x["ribs"] + 100 * x["skin"]}
+        mass = x["span"] + 0.1 * x["ribs"] + 100 * x["skin"]
+        return {"value": mass, "also": dict.fromkeys(job["also"], 100.0 / mass)}
     drag = (x["span"] - 1.6) ** 2 + 1.0 / x["ribs"] + x["skin"]
     return {"value": drag, "also": {"lift": x["span"] * x["ribs"]}}
 
@@ -126,6 +132,10 @@ def seed(database_url: str) -> None:
         seeder.finish("failed", fail)
         seeder.create("partial", WING)
         seeder.work("partial", objectives=("mass",))
+        seeder.create("limited", with_limit(30.0))
+        seeder.finish("limited")
+        seeder.create("infeasible", with_limit(1.0))
+        seeder.finish("infeasible")
         seeder.create(LARGE, WING)
         database.write(enlarge)
     database.close()

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import PATIENCE_MS, OpenPage
 from tests.browser.seed import LARGE, MARKUP
 
 TABS = ["", "/work", "/tradeoffs", "/convergence", "/models", "/balance", "/samples"]
@@ -98,7 +98,10 @@ def test_fifty_thousand_samples_are_cut_but_not_the_front(
     server: str, open_page: OpenPage
 ) -> None:
     page = open_page(f"{server}/#/studies/{LARGE}/tradeoffs")
-    expect(page.get_by_text("the front is complete")).to_be_visible()
+    is_complete = page.get_by_text("the front is complete")
+    expect(is_complete).to_be_visible(
+        timeout=4 * PATIENCE_MS
+    )  # read for the first time
     expect(page.get_by_role("row").nth(5)).to_be_visible()
     assert page.get_by_role("row").count() < 100
 
@@ -110,6 +113,19 @@ def test_pages_fit_on_a_phone(server: str, open_page: OpenPage) -> None:
         expect(page.locator("main .panel").first).to_be_visible()
         expect(page.get_by_role("status", name="Loading")).to_have_count(0)
         assert page.evaluate("document.documentElement.scrollWidth") == 360, path
+
+
+def test_limits_are_shown_and_what_comes_nearest_to_them(
+    server: str, open_page: OpenPage
+) -> None:
+    page = open_page(f"{server}/#/studies/limited/tradeoffs?y=stress")
+    name = re.compile(r"stress \[MPa\] \(≤ 30\)")
+    expect(page.get_by_role("img", name=name).first).to_be_visible()
+    expect(page.get_by_text("infeasible or beyond a limit")).to_be_visible()
+    page.goto(f"{server}/#/studies/infeasible")
+    nearest = page.get_by_role("table", name="Nearest to feasible")
+    expect(nearest.get_by_role("row").nth(1)).to_contain_text("stress")
+    expect(page.get_by_role("region", name="Health")).to_contain_text("No feasible")
 
 
 def test_dark_mode_follows_the_system_and_a_choice_is_kept(

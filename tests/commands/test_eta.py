@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from counterpoise.eta import Eta, eta, pools
+from counterpoise.wire.codes import HealthCode
 from counterpoise.wire.specification import EXAMPLE
-from counterpoise.wire.views import ObjectiveView, StudyView, WorkerView
+from counterpoise.wire.views import HealthItem, ObjectiveView, StudyView, WorkerView
 
 
 def objective(name: str, low: float, high: float, **given: Any) -> ObjectiveView:
@@ -31,12 +32,14 @@ def study(
     evaluated: int = 20,
     planned: int = 20,
     budget: int = 20,
+    batch_size: int | str = 5,
     **given: Any,
 ) -> StudyView:
     usual: dict[str, Any] = {
         "phase": "search",
         "state": "active",
         "planning_s": None,
+        "health": [],
         **given,
     }
     return StudyView(
@@ -50,8 +53,7 @@ def study(
         objectives=list(objectives),
         ratio_source="declared",
         hypervolume=None,
-        health=[],
-        spec={**EXAMPLE, "batch_size": 5},
+        spec={**EXAMPLE, "batch_size": batch_size},
         **usual,
     )
 
@@ -137,6 +139,62 @@ def test_each_batch_to_come_is_planned_first_and_the_last_may_be_smaller() -> No
         [worker("w", "drag")],
     )
     assert found == Eta(132.0, 132.0)
+
+
+def test_with_overlap_samples_follow_one_another_without_a_break() -> None:
+    """40 samples are left, 8 of them run, on 8 slots; three steps of 8 to come are
+    planned meanwhile, or before.
+    """
+    running = study(
+        objective("drag", 10.0, 12.0, leased=8),
+        evaluated=20,
+        planned=36,
+        budget=60,
+        batch_size="auto",
+        overlap=7,
+        slow_slots=8,
+        planning_s=4.0,
+    )
+    found = eta(running, [worker("w", "drag", slots=8)])
+    assert found.low_s == pytest.approx(32 * 10.0 / 8)
+    assert found.high_s == pytest.approx(3 * 4.0 + 40 * 12.0 / 8 + 7 / 8 * 12.0)
+
+
+def test_a_small_overlap_leaves_slots_unused() -> None:
+    """Of 50 slots at best 2 + 5 are used, at worst 3."""
+    given = study(objective("drag", 10.0, 12.0), budget=62, overlap=2)
+    found = eta(given, [worker("w", "drag", slots=50)])
+    assert found.low_s == pytest.approx(42 * 10.0 / 7)
+    assert found.high_s == pytest.approx(42 * 12.0 / 3 + 2 / 3 * 12.0)
+
+
+def test_the_design_is_waited_for_as_a_whole() -> None:
+    """8 of the design are left, then 16, on 8 slots."""
+    given = study(
+        objective("drag", 10.0, 10.0),
+        evaluated=12,
+        budget=36,
+        batch_size="auto",
+        phase="initial",
+        overlap=7,
+        slow_slots=8,
+    )
+    found = eta(given, [worker("w", "drag", slots=8)])
+    assert found.low_s == pytest.approx(10.0 + 20.0)
+    assert found.high_s == pytest.approx(10.0 + 8.75 + 20.0 + 8.75)
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("run_hangs", "job 7 hangs"),
+        ("planner_missing", "the next step is not being planned"),
+    ],
+)
+def test_a_study_that_stands_still_has_no_expected_end(code: str, why: str) -> None:
+    item = HealthItem(code=HealthCode(code), detail="", job=7)
+    given = study(objective("drag", 1.0, 1.0), budget=30, health=[item])
+    assert eta(given, [worker("w", "*")]) == Eta(unknown=why)
 
 
 def test_an_objective_that_comes_with_another_costs_nothing() -> None:

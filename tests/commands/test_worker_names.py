@@ -43,6 +43,22 @@ def test_without_the_right_to_read_a_worker_begins(run: Run, api: FakeApi) -> No
     assert "there is no module 'no_such_module'" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("token", "message"),
+    [("b" * 20, "does not know the token"), ("", "No token was sent")],
+)
+def test_a_wrong_token_is_reported_at_once_and_apart_from_a_missing_one(
+    run: Run, api: FakeApi, token: str, message: str
+) -> None:
+    api.responses["GET /studies/wing"] = problem(401, "requires a valid token")
+    variables = {"COUNTERPOISE_TOKEN": token} if token else {}
+    arguments = ("worker", "--study", "wing", "--objective", "a=no_such_module:c")
+    result = run(*arguments, **variables)
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert "no_such_module" not in result.stderr
+
+
 def test_an_import_error_is_one_line(run: Run, api: FakeApi) -> None:
     api.responses["GET /studies/wing"] = WING
     result = run("worker", "--study", "wing", "--objective", "mass=no_such_module:c")

@@ -26,6 +26,7 @@ from tests.e2e.processes import (
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
 PAGE = (ROOT / "docs" / "operations.md").read_text()
 ADDRESSES = ("10.0.0.11:8000", "10.0.0.12:8000")  # in the page
+ASK = {"worker": "w", "studies": ["*"], "objectives": ["*"]}
 OTHER_DIRECTIVES = """
 daemon off;
 pid {folder}/nginx.pid;
@@ -73,6 +74,8 @@ def test_a_rolling_restart_fails_no_request(database_url: str, tmp_path: Path) -
         with httpx.Client(base_url=url, timeout=PATIENCE_S, headers=headers) as client:
             while not stop.is_set():
                 statuses[client.get("/studies").status_code] += 1
+                # A proxy does not repeat these by itself
+                statuses[client.post("/ask", json=ASK).status_code] += 1
 
     with ExitStack() as last:
         servers = [ExitStack(), ExitStack()]
@@ -88,9 +91,9 @@ def test_a_rolling_restart_fails_no_request(database_url: str, tmp_path: Path) -
         try:
             for server, port in zip(servers, ports, strict=True):
                 server.close()
-                await_requests(statuses, 20)  # the other one serves alone
+                await_requests(statuses, 40)  # the other one serves alone
                 start(server, database_url, port)
-            await_requests(statuses, 20)
+            await_requests(statuses, 40)
         finally:
             stop.set()
             for thread in threads:

@@ -13,7 +13,7 @@ from app.optimizer.propose import propose
 from app.optimizer.samples import Samples
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.strategies.catalogue import STRATEGIES
-from app.optimizer.strategies.fast_first import best_first, in_turn
+from app.optimizer.strategies.fast_first import best_first, in_turn, pool_rows
 from app.optimizer.strategies.initial_phase import sought_values
 from app.optimizer.strategies.interleaving import brood, pseudo_values, usable
 from app.optimizer.strategies.parego import (
@@ -31,6 +31,7 @@ NAMES = (
     "fast-first",
     "brood-interleaving",
     "speculative-interleaving",
+    "mht",
 )
 
 
@@ -129,6 +130,17 @@ def test_fast_first_takes_the_best_of_each_cheap_objective_in_turn() -> None:
     assert first.ravel().tolist() == [0.4, 0.3, 0.1]
     second = X[[2, 0]]
     assert in_turn([first, second]).ravel().tolist() == [0.4, 0.3, 0.1]
+
+
+def test_fast_first_promotes_samples_of_the_pool() -> None:
+    """All cheap values of the snapshot are those of its pool."""
+    proposal = step("fast-first", snapshot())
+    assert len(proposal.promoted) == 3
+    assert len(proposal.full) == 0
+    X = np.array([[0.1], [0.2], [0.3]])
+    rows, others = pool_rows(X, X[[2, 0]])
+    assert rows.tolist() == [1, 0]
+    assert others.tolist() == [[0.2]]
 
 
 def test_fast_first_refuses_a_problem_without_cheap_objectives() -> None:

@@ -53,9 +53,9 @@ def test_unpacked_posteriors_predict_the_same(structure: Structure) -> None:
     prior = make_prior(structure, 2)
     hyperparameters = Hyperparameters(structure, tuple(prior.mean.tolist()))
     y = 1e3 * np.sin(3.0 * X[:, 0]) + X[:, 1]
-    posterior = condition(
-        hyperparameters.with_eta(1e-4), prior, X, y, own_groups(2)
-    ).believe(rng.random((2, 2)))
+    posterior = condition(hyperparameters.with_eta(1e-4), X, y, own_groups(2)).believe(
+        rng.random((2, 2))
+    )
     (unpacked,) = unpack(pack([Surrogate(posterior)]))
     points = rng.random((50, 2))
     mean, variance = unpacked.mean_and_variance(points)

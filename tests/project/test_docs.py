@@ -46,6 +46,15 @@ def test_make_bench_runs_every_benchmark_that_has_a_peer_or_a_ratio() -> None:
         assert result.exit_code == 0, result.output
 
 
+def test_the_benchmarks_of_the_readme_have_these_options() -> None:
+    readme = (ROOT / "README.md").read_text().replace("\\\n", " ")
+    commands = re.findall(r"^counterpoise bench (.*)$", readme, re.M)
+    assert commands
+    for command in commands:
+        result = CliRunner().invoke(bench, [*command.split(), "--help"])
+        assert result.exit_code == 0, result.output
+
+
 def test_every_make_target_has_help_and_the_readme_names_them() -> None:
     makefile = (ROOT / "Makefile").read_text()
     phony = set(re.search(r"^\.PHONY: (.*)$", makefile, re.M)[1].split())  # type: ignore[index]

@@ -104,6 +104,7 @@ def test_defaults() -> None:
         "budget": 10,
         "requirements": [],
         "strategy": "sbp-bo",
+        "models": None,
         "initial_samples": None,
         "batch_size": 3,
         "overlap": "auto",
@@ -288,7 +289,7 @@ SINGLE: list[tuple[str, object, str, str]] = [
         "strategy",
         "sbpbo",
         "#/strategy",
-        "must be one of sbp-bo, bo-aaf, sbp-bo-r, sbp-bo-c, k-rvea, hk-rvea, rvea,"
+        "must be one of sbp-bo, counterpoise, bo-aaf, sbp-bo-r, sbp-bo-c, k-rvea, hk-rvea, rvea,"
         " parego, random, mht, fast-first, brood-interleaving, speculative-interleaving,"
         " t-saea, tr-saea, tc-saea; did you mean 'sbp-bo'?",
     ),

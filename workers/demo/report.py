@@ -101,7 +101,7 @@ def _numbers(
     jobs: Sequence[float],
     busy: Sequence[float],
 ) -> list[str]:
-    cells = [f"{seconds:.0f}", f"{hypervolume:.6g}", f"{front:g}"]
+    cells = [f"{seconds:.0f}", f"{hypervolume:.6g}", f"{front:.3g}"]
     for number, share in zip(jobs, busy, strict=True):
         cells += [f"{number:.0f}", f"{share:.1%}"]
     return cells

@@ -85,7 +85,7 @@ async def get_timeline_request(
             le=1e9,
             allow_inf_nan=False,
             description="merge ended attempts that are shorter than this and follow each other;"
-            " 0: none; by default a thousandth of the range",
+            " 0: none; by default a thousandth of the range, up to the study's end",
         ),
     ] = None,
     limit: Annotated[

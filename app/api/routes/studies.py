@@ -13,6 +13,8 @@ from app.api.security.access import (
     WORKERS_AND_READERS,
     require_access_to,
 )
+from app.service.monitoring.prediction_process import PredictionProcess
+from app.service.monitoring.predictions import with_estimates
 from app.service.studies import lifecycle, listings, progress
 from app.service.studies.explain_job import explain_job
 from app.service.studies.front import front_view
@@ -196,11 +198,12 @@ def get_steps(
     summary="The nondominated full samples",
     dependencies=READERS,
 )
-def get_front(name: StudyName, database: DatabaseDep) -> FrontView:
+def get_front(name: StudyName, database: DatabaseDep, request: Request) -> FrontView:
     """The whole front, in the user's units and directions: of samples that keep all
     limits. Without any, `code` tells so, and `least_violating` has the nearest ones.
     """
-    return front_view(database, name)
+    process: PredictionProcess = request.app.state.prediction_process
+    return with_estimates(database, process, name, front_view(database, name))
 
 
 @router.post("/studies/{name}/pause", summary="Pause a study", dependencies=ADMINS)

@@ -51,7 +51,7 @@ def joins_of(
     """
     for position, proposal in enumerate(proposed):
         here = existing.get(tuple(proposal.x), ())
-        if not here:
+        if not here or proposal.repeated:
             continue
         sample = here[0]
         is_open = not (sample.full or sample.is_imported or sample.id in promoted)

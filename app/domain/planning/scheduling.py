@@ -6,10 +6,22 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from app.domain.jobs import Job
-from app.domain.planning.stepping import Nothing, Progress, Stream, due, may_plan
+from app.domain.planning.stepping import (
+    COMMON_LAMBDA,
+    LAMBDA,
+    Nothing,
+    Progress,
+    Stream,
+    due,
+    may_plan,
+)
 from app.domain.studies import Objective, Study, co_objectives_of
 from counterpoise.wire.codes import Phase
 
+# Strategies that evaluate all cheap objectives at the same points in the initial phase
+COMMON_POINTS = frozenset(
+    {"counterpoise", "brood-interleaving", "speculative-interleaving"}
+)
 NO_JOBS: Mapping[int, int] = MappingProxyType({})
 
 
@@ -30,7 +42,11 @@ def progress_of(
         for objective, ratio in zip(objectives, ratios, strict=True)
         if ratio > threshold
     ]
-    streams = [objective for objective in cheap if _has_stream(objective, streaming)]
+    has_common_points = study.spec.strategy in COMMON_POINTS
+    if has_common_points:
+        streams = _common_stream(objectives, cheap, ratios, streaming)
+    else:
+        streams = [each for each in cheap if _has_stream(each, streaming)]
     return Progress(
         phase=study.phase,
         n=study.planned_full,
@@ -45,8 +61,26 @@ def progress_of(
             _stream(objective, settling.get(objective.id, 0)) for objective in streams
         ),
         overlap=study.overlap,
+        lam=COMMON_LAMBDA if has_common_points else LAMBDA,
         slots=study.slow_slots + study.lookahead,
     )
+
+
+def _common_stream(
+    objectives: Sequence[Objective],
+    cheap: Sequence[Objective],
+    ratios: Sequence[float],
+    streaming: Collection[int],
+) -> list[Objective]:
+    """The objective whose stream is that of all cheap ones: the one in which it has
+    begun; before, any of those with the largest ratio.
+    """
+    if streaming:
+        return []
+    begun = [objective for objective in objectives if objective.generation != 0]
+    largest = max((ratios[objective.position] for objective in cheap), default=0.0)
+    leading = begun or [each for each in cheap if ratios[each.position] == largest]
+    return [each for each in leading if each in cheap and _has_stream(each, streaming)]
 
 
 def _has_stream(objective: Objective, streaming: Collection[int]) -> bool:

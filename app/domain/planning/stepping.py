@@ -4,9 +4,9 @@
 |-----------|--------------------|-------------------------------------------------------------------|
 | n         | `n`                | samples of the initial design                                     |
 | FE_max    | `budget`           | full samples in all, the design's included                        |
-| u         | `batch`            | full samples of one step; None: as many as there are free slots   |
+| u         | `batch`            | full samples of one step, more if more slots are free; None: 1    |
 | –         | `overlap`          | full samples that may still run when the next step is planned     |
-| –         | `slots`            | slots for the slowest runs, and samples to plan ahead of them     |
+| –         | `slots`            | slots to fill, and samples to plan ahead of them; 0: not followed |
 | N_iter    | `step`             | search steps so far                                               |
 | r_j       | `ratios[j]`        | evaluations of objective j that fit into one of the slowest       |
 | lambda    | `lam`              | samples of one generation of a stream                             |
@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from counterpoise.wire.codes import Phase
 
 LAMBDA = 50
+# Of a stream that learns nothing from its values: few generations cover space evenly
+COMMON_LAMBDA = 500
 NEGLIGIBLE_PLANNING = 0.02  # as a share of a slow run
 
 
@@ -103,10 +105,9 @@ def may_plan(phase: Phase, unsettled_full: int, overlap: int) -> bool:
 
 
 def _batch_size(progress: Progress) -> int:
-    """As declared; else one full sample for each free slot, at least one."""
-    if progress.batch is not None:
-        return progress.batch
-    return max(progress.slots - progress.unsettled_full, 1)
+    """One full sample for each free slot, at least as many as declared."""
+    free = progress.slots - progress.unsettled_full
+    return max(free, progress.batch or 1)
 
 
 def planned_ahead(slots: int, planning_s: float, duration_s: float) -> int:

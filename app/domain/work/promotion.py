@@ -1,6 +1,6 @@
 """Promotion: a cheap-only sample becomes a full one, with jobs for what it lacks."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from app.domain.jobs import Job
@@ -17,13 +17,18 @@ class Promotion:
     # Superseded jobs, which are ready again.
     revived: list[Job] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)  # runs that get a new job
+    # Those of them that wait until the sample's cheap runs are settled
+    waiting: list[int] = field(default_factory=list)
 
 
 def promotions(
-    samples: Sequence[int], jobs: Sequence[Job], runs: Sequence[int]
+    samples: Sequence[int],
+    jobs: Sequence[Job],
+    runs: Sequence[int],
+    waiting: Collection[int] = (),
 ) -> list[Promotion]:
-    """`jobs`: all jobs of the samples. Samples that were ruled out meanwhile are left
-    out: their slow runs would be wasted.
+    """`jobs`: all jobs of the samples. `waiting`: slow runs that wait for cheap ones.
+    Samples that were ruled out meanwhile are left out: their slow runs would be wasted.
     """
     by_sample: dict[int, list[Job]] = {sample: [] for sample in samples}
     for job in jobs:
@@ -31,11 +36,13 @@ def promotions(
     found = []
     for sample, own in by_sample.items():
         if not any(job.sample_infeasible for job in own):
-            found.append(_promotion(sample, own, runs))
+            found.append(_promotion(sample, own, runs, waiting))
     return found
 
 
-def _promotion(sample: int, jobs: Sequence[Job], runs: Sequence[int]) -> Promotion:
+def _promotion(
+    sample: int, jobs: Sequence[Job], runs: Sequence[int], waiting: Collection[int]
+) -> Promotion:
     promotion = Promotion(sample)
     for job in jobs:
         if job.state is JobState.SUPERSEDED:
@@ -44,4 +51,7 @@ def _promotion(sample: int, jobs: Sequence[Job], runs: Sequence[int]) -> Promoti
             promotion.continued.append(job)
     has_job = {job.objective for job in jobs}
     promotion.missing = [run for run in runs if run not in has_job]
+    unsettled = [job.objective for job in promotion.continued + promotion.revived]
+    if any(run not in waiting for run in unsettled + promotion.missing):
+        promotion.waiting = [run for run in promotion.missing if run in waiting]
     return promotion

@@ -84,6 +84,7 @@ def evidence_tasks(
                 turn=snapshot.step + i,
                 seed=int(seeds[i]),
                 groups=problem.groups,
+                noise=problem.noise[i],
             )
     return tasks
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from app.optimizer.models.evidence.cross_kernel import cross_kernel
 from app.optimizer.models.evidence.hyperparameters import (
     Coordinates,
     Hyperparameters,
     Structure,
 )
-from app.optimizer.models.evidence.kernels import cross_kernel
 from app.optimizer.models.evidence.posterior import Posterior
 from app.optimizer.models.kriging.likelihood import Likelihood, invert_lower
 from app.optimizer.models.kriging.regressor import Kriging

@@ -4,6 +4,11 @@ step chooses its models.
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from app.optimizer.arrays import Floats
+from app.optimizer.models.step_models import Models
+
 
 @dataclass(frozen=True, slots=True)
 class FullSampleReport:
@@ -31,3 +36,25 @@ class CoModelReport:
     # Sums of absolute errors over the record; None: the record is too short
     plain_error: float | None
     co_error: float | None
+
+
+def predicted_reports(models: Models, X: Floats) -> tuple[FullSampleReport, ...]:
+    """What the models predict of new full samples."""
+    if len(X) == 0:
+        return ()
+    mean, variance = models.means_and_variances(X)  # (k, m), (k, m)
+    deviation = np.sqrt(variance)
+    no_co_models = (None,) * mean.shape[1]
+    reports = []
+    for k in range(len(X)):
+        predicted = tuple(mean[k].tolist())
+        report = FullSampleReport(
+            pool_row=None,
+            gain=None,
+            mean=predicted,
+            deviation=tuple(deviation[k].tolist()),
+            plain=predicted,
+            co=no_co_models,
+        )
+        reports.append(report)
+    return tuple(reports)

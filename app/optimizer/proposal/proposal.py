@@ -12,7 +12,8 @@ from app.optimizer.proposal.full_sample_report import CoModelReport, FullSampleR
 from app.optimizer.snapshot import WarmStart
 
 # Where a proposed point came from, in the order in which the sources are used.
-Source = Literal["selected", "population", "offspring", "latin"]
+# `repeated`: a known point of a noisy objective.
+Source = Literal["selected", "population", "offspring", "latin", "repeated"]
 
 
 @dataclass(frozen=True, slots=True)

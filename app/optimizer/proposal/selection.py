@@ -17,7 +17,7 @@ from app.optimizer.arrays import Floats, Ints
 from app.optimizer.models.step_models import Models
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.acquisition import adaptive, to_unit_range, variance_weight
-from app.optimizer.proposal.full_sample_report import FullSampleReport
+from app.optimizer.proposal.full_sample_report import predicted_reports
 from app.optimizer.proposal.proposal import Diagnostics, Proposal, Source
 from app.optimizer.proposal.sources import Preference, point_sources
 from app.optimizer.search.novelty import is_new, take_new
@@ -81,7 +81,7 @@ def select(
         population=len(population),
         full_sources=full.sources,
         cheap_sources=tuple(drawn.sources for drawn in cheap),
-        full_samples=_full_reports(models, full.points),
+        full_samples=predicted_reports(models, full.points),
     )
     cheap_points = tuple(drawn.points for drawn in cheap)
     shortfall = _shortfall(problem, snapshot, full.points, cheap_points)
@@ -148,28 +148,6 @@ def _draw(
         taken = np.vstack([known[j], full.points])
         cheap.append(Drawn(*take_new(candidates, count, taken)))
     return full, cheap
-
-
-def _full_reports(models: Models, X: Floats) -> tuple[FullSampleReport, ...]:
-    """What the models predict of the full samples."""
-    if len(X) == 0:
-        return ()
-    mean, variance = models.means_and_variances(X)  # (k, m), (k, m)
-    deviation = np.sqrt(variance)
-    no_co_models = (None,) * mean.shape[1]
-    reports = []
-    for k in range(len(X)):
-        predicted = tuple(mean[k].tolist())
-        report = FullSampleReport(
-            pool_row=None,
-            gain=None,
-            mean=predicted,
-            deviation=tuple(deviation[k].tolist()),
-            plain=predicted,
-            co=no_co_models,
-        )
-        reports.append(report)
-    return tuple(reports)
 
 
 def _column_ranges(values: Floats) -> tuple[tuple[float, float], ...]:

@@ -19,7 +19,7 @@ from app.optimizer.strategies.interleaving import (
 from app.optimizer.strategies.k_rvea import K_RVEA
 from app.optimizer.strategies.parego import PAREGO
 from app.optimizer.strategies.random_search import RANDOM
-from app.optimizer.strategies.strategy import Strategy
+from app.optimizer.strategies.strategy import ModelFamily, Strategy
 from app.optimizer.strategies.transfer.t_saea import T_SAEA
 from app.optimizer.strategies.transfer.tc_saea import TC_SAEA
 from app.optimizer.strategies.transfer.tr_saea import TR_SAEA
@@ -53,3 +53,11 @@ UNLIMITED = {
     "mht": MHT,
 }
 STRATEGIES = LIMITED | {name: limited(strategy) for name, strategy in UNLIMITED.items()}
+
+# Strategies whose models can be chosen, with what a study has unless it declares them;
+# the benchmarks of the paper have `paper`
+SERVICE_MODELS: dict[str, ModelFamily] = {
+    "sbp-bo": "evidence",
+    "bo-aaf": "evidence",
+    "counterpoise": "evidence",
+}

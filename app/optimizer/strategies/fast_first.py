@@ -36,8 +36,9 @@ def fast_first_step(
     chosen = in_turn(ranked)[: snapshot.batch]  # (k, d)
     # Not `take_full`: these points are known to the cheap objectives
     missing = snapshot.batch - len(chosen)
-    selected: list[Source] = ["selected"] * len(chosen)
-    full = Drawn(chosen, tuple(selected))
+    promoted, fresh = pool_rows(chosen, snapshot.pool.X)
+    selected: list[Source] = ["selected"] * len(fresh)
+    full = Drawn(fresh, tuple(selected))
     if missing > 0:
         no_parents = np.empty((0, problem.width))
         others = take_full(
@@ -45,15 +46,26 @@ def fast_first_step(
             snapshot,
             candidates(problem.variables, no_parents, snapshot.X, rng),
         )
-        points = np.vstack([chosen, others.points[:missing]])
+        points = np.vstack([fresh, others.points[:missing]])
         full = Drawn(points, (*full.sources, *others.sources[:missing]))
     counts = extra_counts(problem, snapshot.batch)
+    taken = np.vstack([chosen, full.points])
     cheap = tuple(
-        _generation(problem, snapshot, j, told.get(j), full.points, counts, rng)
+        _generation(problem, snapshot, j, told.get(j), taken, counts, rng)
         for j in range(problem.m)
     )
     models = no_models(problem, snapshot)
-    return make_proposal(problem, snapshot, models, chosen, full, cheap)
+    return make_proposal(problem, snapshot, models, chosen, full, cheap, promoted)
+
+
+def pool_rows(points: Floats, pool: Floats) -> tuple[Ints, Floats]:
+    """Rows of the pool (n, d) that are among the points, and the points that are not
+    in the pool.
+    """
+    rows = {x.tobytes(): row for row, x in enumerate(pool)}
+    found = [rows.get(x.tobytes(), -1) for x in points]
+    numbers = np.array(found, dtype=np.int64)
+    return numbers[numbers >= 0], points[numbers < 0]
 
 
 def best_first(data: Data, full: Floats) -> Floats:

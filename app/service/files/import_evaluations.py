@@ -75,21 +75,30 @@ def _changes(
     objectives = objectives_of(connection, study.id)
     names = {objective.id: objective.name for objective in objectives}
     ids = {objective.name: objective.id for objective in objectives}
-    changes = ImportChanges(co_objectives_of(objectives), study.limits, evaluate, names)
+    changes = ImportChanges(
+        co_objectives_of(objectives),
+        study.limits,
+        evaluate,
+        names,
+        noisy=study.spec.is_noisy,
+    )
     changes.changes.limited = limits_of_cheap_runs(study, objectives)
     points = changes.merge(reading.evaluations)
     samples = samples_at(connection, study.id, list(points))
     sample_ids = sorted(sample.id for sample in chain.from_iterable(samples.values()))
     outcomes = known_outcomes(connection, sample_ids)
     jobs = jobs_of_samples(connection, sample_ids, lock=lock)
-    for point, row in points.items():
+    for point, rows in points.items():
         existing = [
             Existing(sample, outcomes.get(sample.id, {}), jobs.get(sample.id, ()))
             for sample in samples.get(point, ())
         ]
-        changes.take(
-            row, {ids[name]: value for name, value in row.known.items()}, existing
-        )
+        given = [
+            {ids[name]: value for name, value in row.known.items()} for row in rows
+        ]
+        own = changes.own_samples(given, existing)
+        for row, known, here in zip(rows, given, own, strict=True):
+            changes.take(row, known, here)
     faults = reading.faults + changes.faults
     if faults.count:
         raise ImportInvalid(faults.listed, faults.count)

@@ -41,6 +41,8 @@ class ImportChanges:
     limits: Limits
     evaluate: bool  # make jobs for missing values
     names: Mapping[int, str]  # of objectives
+    # Whether a point may have several samples, because its values have noise
+    noisy: bool = False
     changes: ChangeSet = field(default_factory=ChangeSet)
     new: list[tuple[NewSample, Known]] = field(default_factory=list)
     # Of existing imported samples: sample -> objectives
@@ -70,27 +72,44 @@ class ImportChanges:
             dry_run=dry_run,
         )
 
-    def merge(self, rows: Sequence[KnownEvaluation]) -> dict[Point, KnownEvaluation]:
-        """Each point once, with all that its rows have.
+    def merge(
+        self, rows: Sequence[KnownEvaluation]
+    ) -> dict[Point, list[KnownEvaluation]]:
+        """Each point once, with all that its rows have; with noise, rows of different
+        values stay apart.
 
         Rows without values are ignored, unless they make jobs.
         """
-        points: dict[Point, KnownEvaluation] = {}
+        points: dict[Point, list[KnownEvaluation]] = {}
         for row in rows:
             if not row.known and not self.evaluate:
                 self.ignored += 1
                 continue
-            first = points.setdefault(row.x, row)
-            if first is not row:
-                self._check_repeated(first, row)
-                self.unchanged += row.known.items() <= first.known.items()
-                missing = {
-                    name: value
-                    for name, value in row.known.items()
-                    if first.known.get(name) is None
-                }
-                points[row.x] = replace(first, known={**first.known, **missing})
+            here = points.setdefault(row.x, [])
+            place = self._place_of(row, here)
+            if place == len(here):
+                here.append(row)
+                continue
+            first = here[place]
+            self._check_repeated(first, row)
+            self.unchanged += row.known.items() <= first.known.items()
+            missing = {
+                name: value
+                for name, value in row.known.items()
+                if first.known.get(name) is None
+            }
+            here[place] = replace(first, known={**first.known, **missing})
         return points
+
+    def _place_of(self, row: KnownEvaluation, here: Sequence[KnownEvaluation]) -> int:
+        """Which of the rows at its point it belongs to; one more: none of them."""
+        if not self.noisy:
+            return 0
+        for place, other in enumerate(here):
+            common = row.known.keys() & other.known.keys()
+            if all(row.known[name] == other.known[name] for name in common):
+                return place
+        return len(here)
 
     def _check_repeated(self, first: KnownEvaluation, row: KnownEvaluation) -> None:
         for name in row.known.keys() & first.known.keys():
@@ -99,6 +118,24 @@ class ImportChanges:
             if None not in values and values[0] != values[1]:
                 detail = f"the same point is given twice, with different values of {name}; which one is right?"
                 self.faults.add(row.row, row.pointer, detail, first.row)
+
+    def own_samples(
+        self,
+        rows: Sequence[Known],
+        existing: Sequence[Existing],
+    ) -> list[Sequence[Existing]]:
+        """The samples that each of the rows at one point belongs to: all or, with
+        noise, the first of the same values that no earlier row belongs to.
+        """
+        if not self.noisy:
+            return [existing for _ in rows]
+        left = list(existing)
+        found: list[Sequence[Existing]] = []
+        for given in rows:
+            same = [each for each in left if _agrees(given, each.outcomes)][:1]
+            found.append(same)
+            left = [each for each in left if each not in same]
+        return found
 
     def take(
         self, row: KnownEvaluation, given: Known, existing: Sequence[Existing]
@@ -291,6 +328,14 @@ def _outcomes_at_point(existing: Sequence[Existing]) -> dict[int, float | Failur
 
 def _has_value(outcomes: Outcomes, objective: int) -> bool:
     return isinstance(outcomes.get(objective), float)
+
+
+def _agrees(given: Known, known: Outcomes) -> bool:
+    """Whether no value of a row differs from that of a sample."""
+    return all(
+        not _has_value(known, objective) or value == known[objective]
+        for objective, value in given.items()
+    )
 
 
 def _outcome(value: float | None) -> float | FailureKind:

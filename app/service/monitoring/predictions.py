@@ -3,15 +3,21 @@
 from collections.abc import Mapping, Sequence
 
 from app.domain.studies import Study
-from app.errors import PointInvalid, StateChanged
+from app.errors import PointInvalid, PredictionsBusy, StateChanged
 from app.service.monitoring.prediction_process import PredictionProcess, PredictionTask
 from app.service.studies.lifecycle import require_study
 from app.service.studies.points import parse_point
 from app.store.database import Database
 from app.store.monitoring.step_models import predicting_step
 from counterpoise.wire.codes import StepKind
-from counterpoise.wire.monitoring.predictions import Prediction, PredictionsView
+from counterpoise.wire.coordinates import Coordinate
+from counterpoise.wire.monitoring.predictions import (
+    MOST_POINTS,
+    Prediction,
+    PredictionsView,
+)
 from counterpoise.wire.problems import Fault
+from counterpoise.wire.views import Estimate, FrontView
 
 ATTEMPTS = 3  # a step may replace the models between two queries
 
@@ -33,7 +39,7 @@ def predict(
     database: Database,
     process: PredictionProcess,
     name: str,
-    points: Sequence[Mapping[str, float]],
+    points: Sequence[Mapping[str, Coordinate]],
 ) -> PredictionsView:
     for _ in range(ATTEMPTS):
         with database.read() as connection:
@@ -50,7 +56,35 @@ def predict(
     raise StateChanged(f"steps of study {name!r} were finished meanwhile; try again")
 
 
-def _parse(study: Study, points: Sequence[Mapping[str, float]]) -> list[list[float]]:
+def with_estimates(
+    database: Database, process: PredictionProcess, name: str, front: FrontView
+) -> FrontView:
+    """The front with what the models expect of its noisy objectives."""
+    with database.read() as connection:
+        spec = require_study(connection, name).spec
+    noisy = [objective.name for objective in spec.objectives if objective.noise]
+    items = front.items[:MOST_POINTS]
+    if not noisy or not items:
+        return front
+    points = [item.x for item in items]
+    try:
+        predicted = predict(database, process, name, points).items
+    except (PredictionsBusy, StateChanged):
+        return front  # measured values do not wait for the models
+    for item, prediction in zip(items, predicted, strict=False):
+        item.estimates = {
+            objective: Estimate(
+                mean=prediction.mean[objective],
+                deviation=prediction.deviation[objective],
+            )
+            for objective in noisy
+        }
+    return front
+
+
+def _parse(
+    study: Study, points: Sequence[Mapping[str, Coordinate]]
+) -> list[list[Coordinate]]:
     faults: list[Fault] = []
     X = []
     for index, point in enumerate(points):
@@ -69,7 +103,7 @@ def _view(study: Study, number: int | None, items: list[Prediction]) -> Predicti
 
 def _prediction(
     study: Study,
-    x: Sequence[float],
+    x: Sequence[Coordinate],
     mean: Sequence[float | None],
     deviation: Sequence[float | None],
 ) -> Prediction:

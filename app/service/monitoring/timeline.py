@@ -41,7 +41,7 @@ from counterpoise.wire.monitoring.timeline import (
 
 # Attempts of each objective before the beginning that may still run there
 LOOK_BACK = 500
-# Without a resolution: this part of the range
+# Without a resolution: this part of the range in which the study was not finished
 PARTS = 1000
 # Held slots that a cursor carries, so that a URL stays short enough for proxies
 MOST_HELD = 1000
@@ -78,7 +78,8 @@ def timeline(database: Database, name: str, request: TimelineRequest) -> Timelin
         page = _read_page(connection, objectives, request, start, end, now)
         resolution_s = request.resolution_s
         if resolution_s is None:
-            resolution_s = max(end - start, 0.0) / PARTS
+            ended = end if study.finished_at is None else min(end, study.finished_at)
+            resolution_s = max(ended - start, 0.0) / PARTS
         bars = merge_bursts(page.assigned, resolution_s, now)
         items = _items(connection, objectives, bars)
         queues = queue_depths(connection, study, objectives)

@@ -71,7 +71,8 @@ def _commit(connection: Connection, step: Step, plan: Plan) -> bool:
     if plan.models is not None:
         replace_step_models(connection, study.id, step.id, plan.models)
     number = step.number if step.kind is StepKind.SEARCH else 0
-    promote_samples(connection, study.id, plan.promoted, co_objectives, step)
+    waiting = runs_that_wait(study, objectives)
+    promote_samples(connection, study.id, plan.promoted, co_objectives, step, waiting)
     join_samples(connection, study.id, joins, co_objectives, number=number)
     joined = {join.position for join in joins}
     add_samples(
@@ -81,7 +82,7 @@ def _commit(connection: Connection, step: Step, plan: Plan) -> bool:
         co_objectives,
         step=step.id,
         number=number,
-        waiting=runs_that_wait(study, objectives),
+        waiting=waiting,
     )
     if ending is not None:
         finish_study(connection, study.id, ending)

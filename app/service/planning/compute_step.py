@@ -23,14 +23,14 @@ from app.optimizer.proposal.proposal import Proposal
 from app.optimizer.propose import propose
 from app.optimizer.random_streams import generator, step_seed
 from app.optimizer.search.design import initial_design
-from app.optimizer.search.genetic_algorithm import next_generation
 from app.optimizer.snapshot import Snapshot
-from app.optimizer.strategies.catalogue import STRATEGIES
-from app.optimizer.strategies.initial_phase import sought_values
+from app.optimizer.strategies.catalogue import SERVICE_MODELS, STRATEGIES
+from app.optimizer.strategies.initial_phase import StreamState
 from app.optimizer.strategies.strategy import Strategy
 from app.service.planning.hypervolume import hypervolume
+from app.service.planning.past import Past
 from app.service.planning.predicted_front import predicted_front
-from app.service.planning.snapshot import Past, problem_of, read_past, search_snapshot
+from app.service.planning.snapshot import problem_of, read_past, search_snapshot
 from app.service.planning.user_units import from_cube
 from app.service.planning.versions import versions
 from app.store.database import Connection, Database
@@ -52,6 +52,7 @@ class Plan:
     # Cheap-only samples (ids) that become full ones
     promoted: list[int] = field(default_factory=list)
     record: dict[str, Any] = field(default_factory=dict)
+    repeated: frozenset[int] = frozenset()  # rows of `full` that are known points
     shortfall: str | None = None
     # The same in the user's units
     samples: list[NewSample] = field(default_factory=list)
@@ -112,26 +113,26 @@ def _propose(
         clock.lap("design")
         return Plan(design)
     if step.kind is StepKind.STREAM:
-        points = _next_generation(problem, step, past, rng)
+        generation = _next_generation(problem, spec, step, past, rng)
         clock.lap("search")
-        return Plan(nothing, {step.objective: points})
+        return Plan(nothing, generation)
     if snapshot is None:
         return Plan(nothing)
     proposal = propose(
         problem, snapshot, strategy_of(spec), rng, fit=fit, clock=time.perf_counter
     )
     clock.laps |= asdict(proposal.timings)
-    cheap = {}
-    for position, output in enumerate(spec.outputs):
-        points = proposal.cheap[position]
-        if output.same_run_as is None and len(points):
-            cheap[position] = points
     pool = past.pool()
     return Plan(
         full=proposal.full,
-        cheap=cheap,
+        cheap=_by_run(spec, proposal.cheap),
         promoted=[pool[row] for row in proposal.promoted],
         record=asdict(proposal.diagnostics),
+        repeated=frozenset(
+            row
+            for row, source in enumerate(proposal.diagnostics.full_sources)
+            if source == "repeated"
+        ),
         shortfall=proposal.shortfall,
         models=_step_models(spec, problem, proposal),
     )
@@ -165,18 +166,44 @@ def _front_record(
 
 
 def _next_generation(
-    problem: Problem, step: Step, past: Past, rng: np.random.Generator
-) -> Floats:
+    problem: Problem,
+    spec: Specification,
+    step: Step,
+    past: Past,
+    rng: np.random.Generator,
+) -> dict[int, Floats]:
+    """New points of cheap objectives, by position."""
     j = step.objective
     evaluated = past.in_order(j, past.values[j])
-    taken = past.points([sample.id for sample in past.samples])
-    ages = np.arange(len(evaluated), dtype=np.int64)
-    data = sought_values(problem, j, past.data(j, evaluated))
-    return next_generation(problem, data, ages, step.inputs["size"], rng, taken)
+    state = StreamState(
+        n=past.count(StepKind.INITIAL),
+        planned=past.count(StepKind.STREAM),
+        size=step.inputs["size"],
+        taken=past.points([sample.id for sample in past.samples]),
+        objective=j,
+        data=past.data(j, evaluated),
+        ids=np.arange(len(evaluated), dtype=np.int64),
+    )
+    generation = STRATEGIES[spec.strategy].initial.generation
+    return _by_run(spec, generation(problem, state, rng))
+
+
+def _by_run(spec: Specification, points: Sequence[Floats]) -> dict[int, Floats]:
+    """The points of each objective that has jobs of its own, where there are any."""
+    return {
+        position: points[position]
+        for position, output in enumerate(spec.outputs)
+        if output.same_run_as is None and len(points[position])
+    }
 
 
 def strategy_of(spec: Specification) -> Strategy:
-    return replace(STRATEGIES[spec.strategy], w_max=spec.generations)
+    strategy = replace(STRATEGIES[spec.strategy], w_max=spec.generations)
+    if spec.models is not None:
+        return replace(strategy, models=spec.models)
+    if spec.is_noisy:  # models by evidence do not read the declared noise
+        return replace(strategy, models="paper")
+    return replace(strategy, models=SERVICE_MODELS.get(spec.strategy, "paper"))
 
 
 class _Laps:
@@ -240,8 +267,8 @@ def _new_samples(
     sample.
     """
     runs = tuple(objective.id for objective in objectives if objective.has_jobs)
-    for x in from_cube(spec.variables, problem.variables, plan.full):
-        yield NewSample(x, runs, full=True)
+    for row, x in enumerate(from_cube(spec.variables, problem.variables, plan.full)):
+        yield NewSample(x, runs, full=True, repeated=row in plan.repeated)
     wanted_on: dict[Point, list[int]] = {}
     for position, points in sorted(plan.cheap.items()):
         for x in from_cube(spec.variables, problem.variables, points):

@@ -11,7 +11,7 @@ def check_strategy(spec: Specification) -> None:
     """Raises SpecificationInvalid; ratios that are yet to be measured count as 1, since
     a search could not begin if they turned out to be.
     """
-    ratios = declared_ratios(spec) or [1.0] * len(spec.objectives)
+    ratios = declared_ratios(spec) or [1.0] * len(spec.outputs)
     refusal = STRATEGIES[spec.strategy].refusal(problem_of(spec, ratios))
     if refusal is not None:
         raise SpecificationInvalid([fault_at(("strategy",), refusal)])

@@ -33,7 +33,8 @@ def _evaluate(
     study = require_study(connection, name, lock=True)
     objectives = objectives_of(connection, study.id)
     x, runs = _parse(study, objectives, request)
-    _require_new(connection, study, x)
+    if not study.spec.is_noisy:
+        _require_new(connection, study, x)
     is_partial = len(runs) < sum(objective.has_jobs for objective in objectives)
     outside_budget = request.outside_budget or is_partial
     if not outside_budget:
@@ -68,7 +69,9 @@ def _parse(
     by_name = {objective.name: objective for objective in objectives}
     wanted = set(by_name) if request.objectives is None else set(request.objectives)
     for name in sorted(wanted - by_name.keys()):
-        detail = f"there is no objective {name!r}{did_you_mean(name, by_name)}"
+        detail = (
+            f"there is no objective or constraint {name!r}{did_you_mean(name, by_name)}"
+        )
         faults.append(Fault(pointer="/objectives", detail=detail))
     if faults:
         raise PointInvalid(faults)

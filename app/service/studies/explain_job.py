@@ -2,7 +2,7 @@
 waits for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.jobs import Job
@@ -10,6 +10,7 @@ from app.domain.samples import Evaluation
 from app.domain.studies import ENDING_DETAILS, Objective, Study, co_objectives_of
 from app.domain.times import iso
 from app.errors import JobUnknown
+from app.service.studies.promotion_story import promotion_of
 from app.store.database import Connection, Database
 from app.store.studies.jobs import database_time, find_job, queue_head
 from app.store.studies.samples import evaluations_of, find_sample
@@ -48,6 +49,7 @@ class _Facts:
     evaluations: Sequence[Evaluation]
     ahead: int | None  # jobs before it in its queue
     pool: WorkerPool | None  # of a ready job
+    broken: Sequence[str]  # limits that values of its sample break, as sentences
     now: float
 
 
@@ -63,14 +65,16 @@ def explain_job(database: Database, job_id: int) -> JobStory:
             objective.id: objective for objective in objectives_of(connection, study.id)
         }
         sample = find_sample(connection, job.sample)
-        facts = _facts(connection, job, study, objectives[job.objective])
+        facts = _facts(connection, job, study, objectives)
+        values = [
+            evaluation.value
+            for evaluation in facts.evaluations
+            if evaluation.value is not None
+        ]
+        value = values[0] if values else None
+        promotion = promotion_of(connection, study, sample, facts.objective, value)
     also = co_objectives_of(list(objectives.values()))[job.objective]
     variables = [variable.name for variable in study.spec.variables]
-    values = [
-        evaluation.value
-        for evaluation in facts.evaluations
-        if evaluation.value is not None
-    ]
     return JobStory(
         job=job.id,
         study=study.name,
@@ -81,16 +85,18 @@ def explain_job(database: Database, job_id: int) -> JobStory:
         cheap_only=job.cheap_only,
         x=dict(zip(variables, sample.x, strict=True)),
         state=job.state,
-        value=values[0] if values else None,
+        value=value,
         ahead=facts.ahead,
         why=_REASONS[job.state](facts),
         attempts=[_attempt_story(attempt) for attempt in facts.attempts],
+        promotion=promotion,
     )
 
 
 def _facts(
-    connection: Connection, job: Job, study: Study, objective: Objective
+    connection: Connection, job: Job, study: Study, objectives: Mapping[int, Objective]
 ) -> _Facts:
+    objective = objectives[job.objective]
     is_ready = job.state is JobState.READY
     evaluations = evaluations_of(connection, [job.sample])
     return _Facts(
@@ -105,8 +111,24 @@ def _facts(
         ],
         ahead=_ahead(connection, job) if is_ready and job.ready_at is None else None,
         pool=_pool(connection, study, objective) if is_ready else None,
+        broken=_broken_limits(study, objectives, evaluations),
         now=database_time(connection),
     )
+
+
+def _broken_limits(
+    study: Study, objectives: Mapping[int, Objective], evaluations: Sequence[Evaluation]
+) -> list[str]:
+    broken = []
+    for evaluation in evaluations:
+        output = study.spec.outputs[objectives[evaluation.objective].position]
+        value = evaluation.value
+        if value is not None and not output.keeps_limits(value):
+            is_below = output.lower is not None and value < output.lower
+            limit = "lower" if is_below else "upper"
+            number = output.lower if is_below else output.upper
+            broken.append(f"{output.name} is {value:.6g}, its {limit} limit {number:g}")
+    return broken
 
 
 def _ahead(connection: Connection, job: Job) -> int:
@@ -240,10 +262,14 @@ def _why_done(facts: _Facts) -> list[str]:
                 if attempt.outcome is Outcome.LATE
                 else ""
             )
-            return [
-                f"worker {of_worker.worker} told its value at {at}, in attempt {attempt.number}{late}"
-            ]
-    return [f"its value was not told by a worker, but imported at {at}"]
+            told = f"worker {of_worker.worker} told its value at {at}, in attempt {attempt.number}{late}"
+            return [told, *_infeasible_sample(facts)]
+    imported = f"its value was not told by a worker, but imported at {at}"
+    return [imported, *_infeasible_sample(facts)]
+
+
+def _infeasible_sample(facts: _Facts) -> list[str]:
+    return [f"the sample is infeasible: {broken}" for broken in facts.broken]
 
 
 def _why_failed(facts: _Facts) -> list[str]:
@@ -281,7 +307,9 @@ def _why_waiting(facts: _Facts) -> list[str]:
 
 def _why_superseded(facts: _Facts) -> list[str]:
     job, study = facts.job, facts.study
-    if job.sample_infeasible:
+    if facts.broken:
+        reason = f"the sample is infeasible: {'; '.join(facts.broken)}"
+    elif job.sample_infeasible:
         reason = "another run of the sample reported the point as infeasible"
     elif job.cheap_only and job.step < study.step:
         reason = f"the search went on to step {job.step + 1} before a worker took it"

@@ -6,15 +6,19 @@ from collections.abc import Iterator, Sequence
 
 from app.domain.studies import Study
 from app.service.studies.feasibility import NO_FEASIBLE_DETAIL, least_violating
+from app.service.studies.kept_fronts import KeptFront, kept_fronts
 from app.service.studies.lifecycle import require_study
 from app.service.studies.listings import sample_views
 from app.store.database import Connection, Database
+from app.store.studies.changes import full_samples_changed
 from app.store.studies.samples import page_of_samples
 from counterpoise.wire.codes import FrontCode
 from counterpoise.wire.specification import Specification
 from counterpoise.wire.views import FrontItem, FrontView, SampleView
 
 FRONT_PAGE = 10_000
+# With more values since the kept front it is computed anew
+MOST_CHANGES = 10_000
 
 
 def front(database: Database, name: str) -> list[FrontItem]:
@@ -23,13 +27,15 @@ def front(database: Database, name: str) -> list[FrontItem]:
 
 def front_view(database: Database, name: str) -> FrontView:
     """The front; without a feasible sample the reason, and the least violating ones."""
-    best: list[SampleView] = []
-    others: list[SampleView] = []  # as long as there is no feasible one
+    others: list[SampleView] = []
     with database.read() as connection:
         study = require_study(connection, name)
-        for samples in _full_samples(connection, study):
-            best = _nondominated(study.spec, best + samples)
-            others = [] if best else others + _breaking(samples)
+        kept = kept_fronts(database)
+        best = _best(connection, study, kept.get(study.id))
+        kept.put(study.id, KeptFront(study.sequence, best))
+        if not best:
+            for samples in _full_samples(connection, study):
+                others += _breaking(samples)
     if best:
         items = [
             FrontItem(sample=view.sample, step=view.step, x=view.x, values=view.values)
@@ -46,6 +52,27 @@ def front_view(database: Database, name: str) -> FrontView:
         detail=NO_FEASIBLE_DETAIL,
         least_violating=least_violating(study.spec, others),
     )
+
+
+def _best(
+    connection: Connection, study: Study, kept: KeptFront | None
+) -> list[SampleView]:
+    """The front; what is kept of an earlier one saves reading all samples again."""
+    if kept is not None and kept.sequence == study.sequence:
+        return kept.best
+    changed = None
+    if kept is not None:
+        changed = full_samples_changed(
+            connection, study.id, kept.sequence, MOST_CHANGES
+        )
+    if kept is None or changed is None:
+        best: list[SampleView] = []
+        for samples in _full_samples(connection, study):
+            best = _nondominated(study.spec, best + samples)
+        return best
+    new = {sample.id for sample in changed}
+    others = [view for view in kept.best if view.sample not in new]
+    return _nondominated(study.spec, others + sample_views(connection, study, changed))
 
 
 def _full_samples(connection: Connection, study: Study) -> Iterator[list[SampleView]]:

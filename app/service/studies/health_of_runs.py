@@ -50,20 +50,24 @@ def idle_slot_items(
     views: Sequence[OutputView],
     alive: Sequence[Worker],
 ) -> list[HealthItem]:
-    """Slow slots that idle because a step waits for the whole batch."""
-    if study.phase is not Phase.SEARCH or study.is_paused or study.spec.overlap != 0:
+    """Slow slots that idle because the next step waits for samples that run, as the
+    declared `overlap` has it.
+    """
+    is_declared = isinstance(study.spec.overlap, int)
+    is_searching = study.phase is Phase.SEARCH and not study.is_paused
+    has_budget = study.planned_full < study.budget
+    if not (is_declared and is_searching and has_budget):
         return []
     slots = slow_slots(study, objectives, alive)
-    batch = study.spec.batch_size
     runs = slowest_runs(study, objectives)
     busy = sum(views[run.position].leased for run in runs)
     ready = sum(views[run.position].ready for run in runs)
-    is_barrier = slots > busy and not ready and study.unsettled_full > 0
+    is_barrier = slots > busy and not ready and study.unsettled_full > study.overlap
     if not is_barrier:
         return []
     detail = (
-        f"{slots - busy} of {slots} slots for the slowest runs idle until the batch of {batch} is settled, because"
-        ' `overlap` is 0; a study with `overlap: "auto"` keeps them busy'
+        f"{slots - busy} of {slots} slots for the slowest runs idle until at most {study.overlap} full samples"
+        f' are unsettled, because `overlap` is {study.overlap}; a study with `overlap: "auto"` keeps them busy'
     )
     return [HealthItem(code=HealthCode.SLOTS_IDLE, detail=detail)]
 

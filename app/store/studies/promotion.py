@@ -1,7 +1,7 @@
 """Cheap-only samples that become full ones."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from sqlalchemy import Connection, Integer, bindparam, case, update
 
@@ -22,21 +22,31 @@ def promote_samples(
     ids: Sequence[int],
     co_objectives: CoObjectives,
     step: Step,
+    waiting: Collection[int] = (),
 ) -> None:
     """Known values stay, superseded jobs are ready again, the other runs get jobs.
+
+    `waiting`: runs that wait for the sample's cheap ones, if any is unsettled.
 
     Under the study's lock, in a constant number of statements.
     """
     if not ids:
         return
     locked = lock_all_jobs_of(connection, ids)
-    chosen = promotions(ids, locked, list(co_objectives))
+    chosen = promotions(ids, locked, list(co_objectives), waiting)
     sample_ids = [promotion.sample for promotion in chosen]
     connection.execute(_PROMOTE, {"ids": sample_ids, "step": step.id})
     connection.execute(_TAKE_OVER_JOBS, {"ids": sample_ids})
     _count_jobs(connection, chosen, co_objectives)
     missing = {promotion.sample: promotion.missing for promotion in chosen}
-    add_jobs(connection, study, missing, co_objectives, number=step.number)
+    add_jobs(
+        connection,
+        study,
+        missing,
+        co_objectives,
+        number=step.number,
+        waiting={promotion.sample: promotion.waiting for promotion in chosen},
+    )
     is_settled = [promotion for promotion in chosen if _lacks_nothing(promotion)]
     more = {"planned": len(chosen), "settled": len(is_settled)}
     connection.execute(_PLAN, {"study": study, **more})

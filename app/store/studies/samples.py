@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import (
@@ -30,6 +31,8 @@ from app.store.sql.clock import database_now
 from app.store.sql.in_array import in_array
 from app.store.tables import jobs, objectives, sample_values, samples, steps, studies
 from counterpoise.wire.codes import JobState, StepKind
+
+NOTHING_WAITS: Mapping[int, Collection[int]] = MappingProxyType({})
 
 
 def point_hash(x: Sequence[Coordinate]) -> str:
@@ -165,11 +168,12 @@ def add_jobs(
     number: int = 0,
     cheap_only: bool = False,
     ruled_out: Collection[int] = (),
+    waiting: Mapping[int, Collection[int]] = NOTHING_WAITS,
 ) -> None:
     """Ready jobs of existing samples: sample -> objectives.
 
     `number`: that of the search step that wants them. `ruled_out`: samples whose jobs
-    are superseded from the beginning.
+    are superseded from the beginning. `waiting`: sample -> objectives whose jobs wait.
     """
     opened = [
         {"sample": sample, "opened": outputs_of(runs, co_objectives)}
@@ -177,16 +181,19 @@ def add_jobs(
         if sample not in ruled_out
     ]
     _OPEN_SAMPLE.execute(connection, opened)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for sample, runs in wanted.items():
-        shared = {
+        shared: dict[str, Any] = {
             "study_id": study,
             "sample_id": sample,
             "cheap_only": cheap_only,
             "step": number,
             "state": JobState.SUPERSEDED if sample in ruled_out else JobState.READY,
         }
-        rows += [shared | {"objective_id": run} for run in runs]
+        waiting_runs = waiting.get(sample, ())
+        for run in runs:
+            state = {"state": JobState.WAITING} if run in waiting_runs else {}
+            rows.append(shared | {"objective_id": run} | state)
     _add_jobs(connection, rows, co_objectives)
 
 

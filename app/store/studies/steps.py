@@ -196,6 +196,17 @@ def steps_of(
     return [step_from_row(row) for row in connection.execute(query)]
 
 
+def find_step(
+    connection: Connection, study: int, kind: StepKind, number: int
+) -> Step | None:
+    """A step that belongs to no stream."""
+    query = select(steps).where(
+        steps.c.study_id == study, steps.c.kind == kind, steps.c.number == number
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else step_from_row(row)
+
+
 def last_recorded_steps(connection: Connection, study: int, count: int) -> list[Step]:
     """The latest executed steps that recorded the hypervolume, newest first."""
     kinds = steps.c.kind.in_((StepKind.SEARCH, StepKind.CLOSING))

@@ -65,22 +65,33 @@ def print_result(result: Result, console: Console, *, every: bool) -> None:
 
 
 def print_next(
-    result: Result, files: list[Path], file: str, folder: Path, console: Console
+    result: Result,
+    files: list[Path],
+    file: str,
+    folder: Path,
+    console: Console,
+    *,
+    server: str | None,
 ) -> None:
+    """`server`: the running one that was used, if it was not the study's own."""
     name = result.study.name
+    command = f"counterpoise run {file}"
+    if server is not None:
+        command += f" --server {server}"
     lines = [f"written: {', '.join(map(str, files))}"]
     if importlib.util.find_spec("matplotlib") is None:
         lines.append("for a picture of the front: pip install 'counterpoise[plot]'")
     if result.finished:
-        lines.append(
-            f"more samples: raise `budget` in {file}, then: counterpoise run {file}"
-        )
+        lines.append(f"more samples: raise `budget` in {file}, then: {command}")
     else:
-        lines.append(f"go on from here: counterpoise run {file}")
+        lines.append(f"go on from here: {command}")
     lines += [f"! {item.detail}" for item in result.study.health]
-    lines.append(
-        f"look at it: counterpoise serve --database-url sqlite:///{folder / DATABASE}"
-        f"   (study {name})"
-    )
+    if server is not None:
+        lines.append(f"look at it: {server}/studies/{name}")
+    else:
+        lines.append(
+            "look at it: counterpoise serve --database-url"
+            f" sqlite:///{folder / DATABASE}   (study {name})"
+        )
     for line in lines:
         console.print(line, soft_wrap=True, highlight=False, markup=False)

@@ -123,7 +123,7 @@ def run(
                 print_json(result_json(result, files))
             else:
                 print_result(result, terminal(), every=every)
-                print_next(result, files, file, folder, messages)
+                print_next(result, files, file, folder, messages, server=server)
             if stay and result.finished:
                 keep_serving(study_run, messages)
     except (FunctionUnusable, CommandUnusable) as error:

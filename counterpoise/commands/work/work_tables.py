@@ -7,7 +7,7 @@ from rich.text import Text
 from counterpoise.commands.study.study_tables import plain_table
 from counterpoise.wire.coordinates import short_coordinate
 from counterpoise.wire.text import short_time
-from counterpoise.wire.views import AttemptStory, JobStory, WorkerView
+from counterpoise.wire.views import AttemptStory, JobStory, PromotionView, WorkerView
 
 
 def workers_table(workers: list[WorkerView]) -> Table:
@@ -50,6 +50,8 @@ def job_story(job: JobStory) -> Group:
         Text(f"at {point}", style="dim"),
         Text(state),
     ]
+    if job.promotion is not None:
+        parts.append(Text(_promotion_line(job.promotion)))
     parts += [Text(f"- {reason}") for reason in job.why]
     if job.attempts:
         parts += ["", _attempts_table(job.attempts)]
@@ -59,6 +61,14 @@ def job_story(job: JobStory) -> Group:
                 Text(f"\nmessage of attempt {attempt.number}:\n{attempt.message}")
             )
     return Group(*parts)
+
+
+def _promotion_line(promotion: PromotionView) -> str:
+    gain = "for its uncertainty"
+    if promotion.gain is not None:
+        gain = f"for an expected gain of {promotion.gain:.3g}"
+    expected = f"{promotion.predicted:.6g} +- {promotion.deviation:.2g}"
+    return f"promoted by {promotion.step} {gain}; expected {expected}"
 
 
 def _attempts_table(attempts: list[AttemptStory]) -> Table:

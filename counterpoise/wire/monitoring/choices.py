@@ -3,6 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field
 
 from counterpoise.wire.codes import Choice
+from counterpoise.wire.coordinates import Coordinate
 
 
 class ChoiceView(BaseModel):
@@ -21,7 +22,7 @@ class ChoiceView(BaseModel):
     code: Choice
     objective: str | None = Field(description="of `best`: the objective it is best in")
     sample: int
-    x: dict[str, float | int]
+    x: dict[str, Coordinate]
     values: dict[str, float]
 
 

@@ -1,13 +1,11 @@
 """/studies/{name}/predictions: what the models of the last step predict."""
 
-from typing import Annotated
-
 from pydantic import BaseModel, ConfigDict, Field
 
+from counterpoise.wire.coordinates import Coordinate
 from counterpoise.wire.work import Request
 
 MOST_POINTS = 1000
-Coordinate = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class PredictionPoints(Request):
@@ -37,7 +35,7 @@ class Prediction(BaseModel):
         }
     )
 
-    x: dict[str, float | int]
+    x: dict[str, Coordinate]
     mean: dict[str, float | None] = Field(
         description="by objective; null where there is no model"
     )

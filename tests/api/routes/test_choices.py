@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
-from tests.api.wing import Wing, check_problem
+from tests.api.wing import SPEC, Wing, check_problem
 
 
 def by_title(choices: dict[str, Any]) -> dict[tuple[str, str | None], Any]:
@@ -34,7 +34,19 @@ def test_choices_are_extremes_of_the_front_in_their_directions(wing: Wing) -> No
     assert found["best", "lift"]["values"] == most_lift["values"]
 
 
-def test_a_wish_must_name_objectives_and_numbers(
+def test_designs_may_have_choices_without_an_order(client: TestClient) -> None:
+    alloy = {"name": "alloy", "type": "categorical", "choices": ["steel", "alu"]}
+    spec = {**SPEC, "variables": [*SPEC["variables"], alloy]}
+    assert client.post("/studies?paused=true", json=spec).status_code == 201
+    rows = "span,ribs,alloy,mass,drag,lift\n1.5,7,steel,1,2,3\n1.2,9,alu,2,1,4\n"
+    csv = {"content-type": "text/csv"}
+    path = "/studies/wing"
+    assert client.post(f"{path}/import", content=rows, headers=csv).status_code == 200
+    found = by_title(client.get(f"{path}/choices").json())
+    assert found["best", "mass"]["x"] == {"span": 1.5, "ribs": 7, "alloy": "steel"}
+
+
+def test_a_target_must_name_objectives_and_numbers(
     client: TestClient, wing: Wing
 ) -> None:
     path = f"/studies/{wing.spec['name']}/choices"

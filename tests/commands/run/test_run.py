@@ -130,7 +130,7 @@ def test_the_same_command_goes_on_after_ctrl_c_a_crash_and_a_wrong_simulation(
     failed = run(folder)
     assert failed.returncode == 1
     assert "! drag: error: the command ended with exit code 3: no lic" in failed.stderr
-    assert "Error: objective 'drag': " in failed.stderr
+    assert "Error: drag: " in failed.stderr
 
     write_command(folder, 'echo "$1" > "$2"')
     done = run(folder)

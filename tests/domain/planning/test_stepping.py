@@ -3,7 +3,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.planning.stepping import (
@@ -205,6 +205,9 @@ def test_an_automatic_batch_fills_the_free_slots() -> None:
     assert search(unsettled=0, overlap=7, batch=None, slots=8) == Step(2, 8)
     assert search(unsettled=5, overlap=7, batch=None, slots=8) == Step(2, 3)
     assert search(unsettled=7, overlap=7, batch=None, slots=8) == Step(2, 1)
+    # A declared batch is the least
+    assert search(unsettled=0, overlap=7, batch=3, slots=8) == Step(2, 8)
+    assert search(unsettled=7, overlap=7, batch=3, slots=8) == Step(2, 3)
     # Whatever the declared overlap
     assert search(unsettled=0, overlap=0, batch=None, slots=8) == Step(2, 8)
     assert search(unsettled=9, overlap=12, batch=None, slots=8) == Step(2, 1)
@@ -242,6 +245,7 @@ def test_samples_planned_ahead(
     assert planned_ahead(slots, planning_s, duration_s) == expected
 
 
+@settings(deadline=None)  # on a loaded machine
 @given(
     slots=st.integers(1, 32),
     batch=st.one_of(st.none(), st.integers(1, 10)),

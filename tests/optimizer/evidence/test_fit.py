@@ -16,8 +16,15 @@ from app.optimizer.models.evidence.hyperparameters import (
     make_prior,
     own_groups,
 )
+from app.optimizer.models.evidence.objective_fit import (
+    EvidenceTask,
+    declared_nugget,
+    fit_objective,
+)
 from app.optimizer.models.evidence.penalised_likelihood import PenalisedLikelihood
 from app.optimizer.models.evidence.posterior import Posterior
+from app.optimizer.models.evidence.training_rows import Told
+from app.optimizer.snapshot import Data
 
 STRUCTURES = list(Structure)
 Function = Callable[[Floats], Floats]
@@ -251,3 +258,17 @@ def test_guard_raises_the_nugget_when_other_rows_contradict(
     unguarded = fit(Structure.MATERN, X, y, np.random.default_rng(0))
     assert unguarded.eta < guarded.eta
     assert unguarded.sigma2 > 3 * guarded.sigma2
+
+
+def test_declared_noise_fixes_the_nugget_as_a_share_of_the_variance() -> None:
+    X = np.array([[0.1], [0.3], [0.6], [0.9]])
+    nothing = Data(X[:0], np.empty(0))
+    # Values of mean 0 and standard deviation 2
+    y = np.array([2.0, -2.0, 2.0, -2.0])
+    told = Told(Data(X, y), nothing, np.empty(0, dtype=np.int64), nothing)
+    assert declared_nugget(0.2, told) == pytest.approx(0.01)
+    assert declared_nugget(100.0, told) == pytest.approx(0.3)  # its largest value
+    assert declared_nugget(None, told) is None
+    assert declared_nugget(0.0, told) is None
+    task = EvidenceTask(told, X[:0], 0.0, None, 1, 1, (0,), noise=0.2)
+    assert fit_objective(task).fitted.eta == pytest.approx(0.01)

@@ -8,13 +8,14 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm
 
 from app.optimizer.arrays import Floats
+from app.optimizer.models.evidence.cross_kernel import cross_kernel
 from app.optimizer.models.evidence.hyperparameters import (
     Hyperparameters,
     Structure,
     make_prior,
     own_groups,
 )
-from app.optimizer.models.evidence.kernels import cross_kernel, scaled_coordinates
+from app.optimizer.models.evidence.kernels import scaled_coordinates
 from app.optimizer.models.evidence.posterior import Posterior, condition
 
 STRUCTURES = list(Structure)
@@ -32,7 +33,7 @@ def model(structure: Structure, X: Floats, y: Floats) -> Posterior:
     hyperparameters = Hyperparameters(structure, tuple(prior.mean.tolist())).with_eta(
         ETA
     )
-    return condition(hyperparameters, prior, X, y, own_groups(d))
+    return condition(hyperparameters, X, y, own_groups(d))
 
 
 def kernel(posterior: Posterior, X: Floats, Y: Floats) -> Floats:

@@ -1,11 +1,19 @@
 """Rules of planners: claim, compute and commit steps; in time, too late, or never."""
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 from sqlalchemy import select, update
 
+import app.service.planning.compute_step as compute_step_module
+from app.optimizer.problem import Problem
+from app.optimizer.proposal.proposal import Proposal
+from app.optimizer.propose import propose
+from app.optimizer.snapshot import Snapshot
 from app.planner.planner import CLAIM_S
 from app.service.planning.commit_step import commit_step
 from app.service.planning.compute_step import compute_step
@@ -19,11 +27,30 @@ from tests.reliability.model import steps as model_steps
 from tests.reliability.model.records import Job, Sample, StepId
 
 
+def promoting(
+    problem: Problem, snapshot: Snapshot, *rest: Any, **options: Any
+) -> Proposal:
+    """Every second step with a pool takes the oldest sample of it instead of one of its
+    own full samples; a function of what the step reads, so that replay stays exact.
+    """
+    proposal = propose(problem, snapshot, *rest, **options)
+    if len(snapshot.pool) == 0 or len(proposal.full) == 0 or snapshot.step % 2 == 1:
+        return proposal
+    oldest = np.zeros(1, dtype=np.int64)
+    return replace(proposal, full=proposal.full[1:], promoted=oldest)
+
+
 class PlanningRules(LifecycleRules):
     def __init__(self) -> None:
         super().__init__()
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(compute_step_module, "propose", promoting)
         # A claimed step and its plan, not committed yet
         self.prepared: tuple[Any, Any] | None = None
+
+    def teardown(self) -> None:
+        self.patch.undo()
+        super().teardown()
 
     @rule()
     def run_due_step(self) -> None:
@@ -129,13 +156,17 @@ class PlanningRules(LifecycleRules):
         if committed:
             self.seen.add(f"step: {step.kind}")
             ready = self.model.jobs_in("ready")
-            size = model_steps.commit(self.model, step_id(step))
+            promoted = list(plan.promoted)
+            size = model_steps.commit(self.model, step_id(step), promoted)
             if any(job.state == "superseded" for job in ready):
                 self.seen.add(f"superseded: by {step.kind} step")
             samples = self.new_samples()
             jobs = self.new_jobs()
-            self.check_proposal(step, size, samples, jobs)
-            model_steps.add_proposal(self.model, step_id(step), samples, jobs)
+            for number in promoted:
+                is_ruled_out = self.model.samples[number].infeasible
+                self.seen.add(f"promoted: {'not' if is_ruled_out else 'yes'}")
+            self.check_proposal(step, size - len(promoted), samples, jobs)
+            model_steps.add_proposal(self.model, step_id(step), samples, jobs, promoted)
         return committed
 
     def check_proposal(
@@ -160,7 +191,7 @@ class PlanningRules(LifecycleRules):
             "initial": 0,
             "closing": 0,
             "stream": size,
-            "search": 3 * size,
+            "search": 3 * self.model.rules.batch_size,
         }
         assert len(samples) - full <= most_cheap_only[step.kind]
         number = step.number if step.kind == "search" else 0

@@ -44,6 +44,7 @@ EXPECTED_EVENTS = {
         "superseded: ",
         ("by search step", "after release", "after expire", "after error"),
     ),
+    "promoted: yes",
     "unknown",
 }
 

@@ -2,7 +2,7 @@
 committed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tests.reliability.model.records import Job, Sample, StepId
 from tests.reliability.model.study import StudyModel
@@ -77,7 +77,7 @@ def _schedule_stream(model: StudyModel, run: str) -> None:
         _make_due(model, StepId("stream", position, generation + 1), size)
 
 
-def commit(model: StudyModel, step: StepId) -> int:
+def commit(model: StudyModel, step: StepId, promoted: Collection[int] = ()) -> int:
     """Return the number of samples that the step proposes; the caller adds them with
     `add_proposal`.
     """
@@ -85,7 +85,7 @@ def commit(model: StudyModel, step: StepId) -> int:
     model.done_steps.append(step)
     finishes = step.kind == "closing" and len(model.planned_full) >= model.budget
     if step.kind == "search" or finishes:
-        supersede_ready(model, only_cheap=True)
+        supersede_ready(model, only_cheap=True, but=promoted)
     model.log_events("step")
     if step.kind == "search":
         model.step = step.number
@@ -104,18 +104,42 @@ def cheap_runs_come_first(model: StudyModel) -> bool:
     )
 
 
+def promote(model: StudyModel, promoted: Collection[int]) -> None:
+    """Cheap-only samples become full ones, unless they were ruled out meanwhile: what
+    was superseded is wanted again.
+    """
+    for number in promoted:
+        if model.samples[number].infeasible:
+            continue
+        model.samples[number].full = True
+        for job in model.jobs_of(number):
+            if job.state == "superseded":
+                job.move_to("ready")
+            if job.is_open:
+                job.cheap_only = False
+
+
 def add_proposal(
     model: StudyModel,
     step: StepId,
     samples: Mapping[int, Sample],
     jobs: Mapping[int, Job],
+    promoted: Collection[int] = (),
 ) -> None:
     """Add what the step proposed; the points are the optimiser's."""
     waits = cheap_runs_come_first(model)
+    promote(model, promoted)
     for job in jobs.values():
         is_slow = model.rules.ratios[job.objective] == 1
-        expected = "waiting" if waits and is_slow and not job.cheap_only else "ready"
-        assert job.state == expected
+        others = [*model.jobs_of(job.sample), *jobs.values()]
+        has_cheap_run = any(
+            other.is_open
+            and other.sample == job.sample
+            and model.rules.ratios[other.objective] > 1
+            for other in others
+        )
+        is_waiting = waits and is_slow and not job.cheap_only and has_cheap_run
+        assert job.state == ("waiting" if is_waiting else "ready")
     model.samples |= samples
     model.jobs |= jobs
     if step.kind != "stream":

@@ -1,6 +1,6 @@
 """Transitions of a job, with what the study learns by them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from tests.reliability.model.records import Job, Sample
 from tests.reliability.model.study import StudyModel
@@ -89,9 +89,13 @@ def _give_up(model: StudyModel, sample: Sample) -> None:
     sample.given_up = True
 
 
-def supersede_ready(model: StudyModel, *, only_cheap: bool) -> None:
+def supersede_ready(
+    model: StudyModel, *, only_cheap: bool, but: Collection[int] = ()
+) -> None:
+    """`but`: samples whose jobs stay."""
     ready = model.jobs_in("ready") + model.jobs_in("waiting")
-    supersede(model, [job for job in ready if job.cheap_only or not only_cheap])
+    unwanted = [job for job in ready if job.cheap_only or not only_cheap]
+    supersede(model, [job for job in unwanted if job.sample not in but])
 
 
 def change_other_jobs(model: StudyModel) -> None:

@@ -1,6 +1,6 @@
 """Constrained studies, from the specification to the front."""
 
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import pytest
 
@@ -14,8 +14,9 @@ from app.service.studies.listings import list_samples
 from app.store.database import Database
 from app.store.tables import steps
 from counterpoise.wire.codes import FrontCode, HealthCode
-from counterpoise.wire.specification import Strategy
+from counterpoise.wire.specification import CONDITIONAL_STRATEGIES, Strategy
 from counterpoise.wire.views import SampleView
+from counterpoise.wire.work import Job, Tell
 from tests.service.lab import Lab
 
 # drag = a b is cheap, lift = b comes with the slow run
@@ -31,12 +32,16 @@ SMALL: dict[str, Any] = {
 }
 
 
+# Those that apply to any objectives
+ANY = [name for name in get_args(Strategy) if name not in CONDITIONAL_STRATEGIES]
+
+
 def full_samples(lab: Lab) -> list[SampleView]:
     return [view for _, view in list_samples(lab.database, lab.name, 0, 1000, True)]
 
 
 @pytest.mark.parametrize("backend", ["sqlite"])
-@pytest.mark.parametrize("strategy", get_args(Strategy))
+@pytest.mark.parametrize("strategy", ANY)
 def test_every_strategy_ends_with_a_feasible_front_and_replays(
     database: Database, strategy: str
 ) -> None:
@@ -156,3 +161,60 @@ def test_an_export_can_be_imported_into_another_study(
     assert before == after
     again.run()
     again.check_counters()
+
+
+class OtherUnits(Lab):
+    """Whose limited outputs are told in other units."""
+
+    factors: ClassVar = {"drag": 1024.0, "lift": 0.125}
+
+    def said(self, job: Job, told: float | None = None, **more: Any) -> Tell:
+        exact = super().said(job, told, **more)
+        also = {name: y * self.factors[name] for name, y in exact.also.items()}
+        value = (exact.value or 0.0) * self.factors.get(job.objective, 1.0)
+        return exact.model_copy(update={"value": value, "also": also})
+
+
+def proposals(lab: Lab) -> list[tuple[str | None, list[Any]]]:
+    listed = list_samples(lab.database, lab.name, 0, 1000, None)
+    return [(view.step, sorted(view.x.items())) for _, view in listed]
+
+
+@pytest.mark.parametrize("backend", ["sqlite"])
+def test_another_unit_of_a_constrained_output_changes_nothing(
+    database: Database,
+) -> None:
+    lab = Lab(database, **SMALL)
+    lab.run()
+    constraints = [
+        {**CONSTRAINTS[0], "upper": 256.0},
+        {**CONSTRAINTS[1], "lower": 0.0125},
+    ]
+    other = OtherUnits(
+        database, **{**SMALL, "constraints": constraints, "name": "other"}
+    )
+    other.run()
+    assert proposals(other) == proposals(lab)
+    volumes = [each.view().hypervolume for each in (lab, other)]
+    assert volumes[0] == volumes[1]
+
+
+@pytest.mark.parametrize("backend", ["sqlite"])
+def test_the_order_of_choices_constraints_and_requirements_is_free(
+    database: Database,
+) -> None:
+    """What is listed in another order is proposed in the same."""
+    variables: list[dict[str, Any]] = [
+        {"name": "a", "low": 0.0, "high": 1.0},
+        {"name": "b", "low": 0.0, "high": 1.0},
+        {"name": "metal", "type": "categorical", "choices": ["alu", "steel", "cfrp"]},
+    ]
+    swapped = [*variables[:2], {**variables[2], "choices": ["steel", "cfrp", "alu"]}]
+    rules = ["a + b <= 1.5", "a >= 0.1 * b"]
+    lab = Lab(database, **SMALL, variables=variables, requirements=rules)
+    other = Lab(
+        database, **SMALL, variables=swapped, requirements=rules[::-1], name="other"
+    )
+    lab.run()
+    other.run()
+    assert proposals(other) == proposals(lab)

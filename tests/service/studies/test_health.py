@@ -125,6 +125,27 @@ def test_a_run_that_hangs_is_named(database: Database) -> None:
     assert f"counterpoise job cancel {held.job}" in item.detail
 
 
+def test_slots_that_idle_at_the_end_are_not_reported(database: Database) -> None:
+    """The whole budget is planned: nothing could keep them busy."""
+    lab = Lab(database, overlap=0, budget=5)
+    lab.plan()
+    lab.run_until(1)
+    lab.ask("mass", most=50)
+    held = lab.ask("crash", most=8, worker="slow")
+    assert lab.view().planned_full == 5
+    assert 0 < len(held) < 8
+    assert "slots_idle" not in lab.health()
+
+
+def test_slots_that_idle_with_a_small_overlap_are_reported(database: Database) -> None:
+    lab = Lab(database, overlap=1)
+    lab.plan()
+    lab.run_until(1)
+    lab.ask("mass", most=50)
+    assert len(lab.ask("crash", most=8, worker="slow")) == 3
+    assert "slots_idle" in lab.health()
+
+
 def test_slots_that_idle_at_the_barrier_are_reported(database: Database) -> None:
     lab = Lab(database, overlap=0)
     lab.plan()

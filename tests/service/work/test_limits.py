@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from app.service.studies.explain_job import explain_job
 from app.service.work.heartbeat import heartbeat
 from app.service.work.tell import tell
 from app.store.database import Database
@@ -59,7 +60,7 @@ def test_a_broken_cheap_limit_withdraws_the_sample(database: Database) -> None:
     lab = Lab(database, **SMALL)
     lab.plan()
     (job,) = lab.ask("drag")
-    lab.tell(job, 0.2500001)
+    lab.tell(job, 0.26)
     assert job_state(lab, job, "crash") == JobState.SUPERSEDED
     assert job_state(lab, job, "mass") == JobState.SUPERSEDED
     assert job_state(lab, job, "drag") == JobState.DONE
@@ -67,6 +68,9 @@ def test_a_broken_cheap_limit_withdraws_the_sample(database: Database) -> None:
     assert sample(lab, job.sample)["infeasible"]
     (withdrawn,) = [row for row in lab.rows(events) if row["kind"] == "withdrawn"]
     assert withdrawn["body"] == {"sample": job.sample, "jobs": 2}
+    slow = job_of(lab, job.sample, "crash")["id"]
+    assert "drag is 0.26, its upper limit 0.25" in explain_job(database, slow).why[0]
+    assert "its upper limit 0.25" in explain_job(database, job.job).why[1]
     lab.check_counters()
 
 

@@ -71,16 +71,14 @@ def fit(
     t, _, _ = standardise(y)
     # No variation, no evidence
     if not t.any() or (start is not None and not tune):
-        return condition(
-            Hyperparameters(structure, tuple(p.tolist())), prior, X, y, groups
-        )
+        return condition(Hyperparameters(structure, tuple(p.tolist())), X, y, groups)
     rows = _tuned_rows(len(y), rng)
     likelihood = PenalisedLikelihood(structure, X[rows], t[rows], prior, groups)
     found = minimise(
         likelihood, p, cold_evaluations if start is None else warm_evaluations
     )
     hyperparameters = Hyperparameters(structure, tuple(found.p.tolist()))
-    posterior = condition(hyperparameters, prior, X, y, groups)
+    posterior = condition(hyperparameters, X, y, groups)
     if eta is None and len(rows) < len(y):
         posterior = _guard(posterior, likelihood, prior, groups)
     return replace(posterior, evaluations=found.evaluations)
@@ -132,7 +130,7 @@ def _guard(
     candidates = [fitted, *(fitted.with_eta(eta) for eta in GUARD_ETAS)]
     values = [likelihood.value(np.array(candidate.values)) for candidate in candidates]
     return condition(
-        candidates[int(np.argmin(values))], prior, posterior.X, posterior.y, groups
+        candidates[int(np.argmin(values))], posterior.X, posterior.y, groups
     )
 
 

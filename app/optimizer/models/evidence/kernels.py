@@ -5,22 +5,26 @@ Notation:
     e       correlation along one coordinate, a function of the scaled distance r >= 0
             A, C: (1 + r + r^2 / 3) exp(-r), r = sqrt(5) |u - u'| / l      B: exp(-r^2 / 2), r = |u - u'| / l
     u       the coordinate: x itself, for C warped
-    share   b / (1 + b); (1 + b e) / (1 + b) = 1 - share + share e
-    slope   -de/dr
-    decay   exp(-r) of A and C. exp(-|z - z'|) is the smaller of exp(z') / exp(z) and its reciprocal: with exp of each
-            coordinate's n numbers, no exponential per pair is needed; numpy's takes half of the time otherwise.
+    z, t    scaled coordinates of two sets of rows: r = |z - t|; centred, so that the sums below lose little by rounding
+    share   b / (1 + b); a factor of K is (1 + b e) / (1 + b) = 1 - share + share e
+    slope   -3 de/dr of A and C, (r + r^2) exp(-r)
+
+A factor comes from matrix products of small rank, with no exponential per pair for A and C: with r = z - t,
+(1 + r + r^2 / 3) exp(-r) is a sum of three products of a function of z and one of t, and so is its mirror image for
+r = t - z. Of the two, the one with r >= 0 is the smaller: e is the minimum of two matrix products. For B,
+-r^2 / 2 = -z^2 / 2 + z t - t^2 / 2 is a matrix product.
 """
 
 import numpy as np
 
-from app.optimizer.arrays import Floats, Ints
+from app.optimizer.arrays import Floats
 from app.optimizer.models.evidence.hyperparameters import Coordinates, Structure
 from app.optimizer.models.evidence.warping import warp
 
 ROOT5 = float(np.sqrt(5.0))
 LOWEST_EXPONENT = -100.0  # far below it come denormal numbers, which are slow
-# elements of a temporary array in `cross_kernel`: it stays in the processor's cache
-BLOCK = 16_384
+# (d, N, k) and (d, k, n): functions of z and of t, to be multiplied as matrices
+Products = tuple[Floats, Floats]
 
 
 def scale(structure: Structure, at: Coordinates) -> Floats:
@@ -35,70 +39,60 @@ def scaled_coordinates(structure: Structure, at: Coordinates, X: Floats) -> Floa
     return np.ascontiguousarray((X * scale(structure, at)).T)
 
 
-def write_decay(
-    z: Floats, rows: Ints, counts: Ints, spare: Floats, decay: Floats
-) -> Floats:
-    """exp(-|z_i - z_j|) of every pair of coordinates; j is repeated counts[j] times."""
-    np.take(np.exp(-z), rows, out=decay, mode="clip")
-    # A third of the time of taking by columns
-    decay *= np.repeat(np.exp(z), counts)
-    np.divide(1.0, decay, out=spare)
-    return np.minimum(decay, spare, out=decay)
+def centre(Z: Floats) -> Floats:
+    """The middle of each row of Z, (d, 1)."""
+    return np.asarray(0.5 * (Z.min(axis=1) + Z.max(axis=1)))[:, None]
 
 
-def write_matern(r: Floats, decay: Floats, e: Floats, slope: Floats | None) -> None:
-    """e, and 3 times the slope: r (1 + r) exp(-r); r and decay are overwritten."""
-    r_decay = np.multiply(r, decay, out=e)
-    r *= r_decay  # r^2 exp(-r)
-    if slope is not None:
-        np.add(r_decay, r, out=slope)
-    e += decay
-    r *= 1.0 / 3.0
-    e += r
+def shares(at: Coordinates) -> Floats:
+    """(d, 1)"""
+    return np.asarray(at.weights / (1.0 + at.weights))[:, None]
 
 
-def write_gaussian(squares: Floats, factor: float, e: Floats) -> None:
-    """exp(-r^2 / 2) where r^2 / 2 = squares * factor, with squares of distances in the
-    unit cube.
-    """
-    np.multiply(squares, -factor, out=e)
-    if -factor < LOWEST_EXPONENT:  # then some exponents can be below it
-        np.maximum(e, LOWEST_EXPONENT, out=e)
-    np.exp(e, out=e)
+def matern_products(z: Floats, t: Floats, share: Floats) -> Products:
+    """1 - share + share (1 + r + r^2 / 3) exp(-r), r = z - t, as four products."""
+    decay = np.exp(-z)
+    growth = share * np.exp(t)
+    left = [decay * (1.0 + z + z * z / 3.0), decay * (1.0 + z / 1.5), decay]
+    right = [growth, -t * growth, t * t * growth / 3.0]
+    ones, rest = np.ones_like(z), np.broadcast_to(1.0 - share, t.shape)
+    return np.stack([*left, ones], axis=2), np.stack([*right, rest], axis=1)
 
 
-def cross_kernel(structure: Structure, at: Coordinates, Z: Floats, X: Floats) -> Floats:
-    """K of training rows, given as scaled coordinates Z (d, n), and new rows X (N, d):
-    (n, N) in Fortran order.
-    """
-    n, N = Z.shape[1], len(X)
-    new = scaled_coordinates(structure, at, X)  # (d, N)
-    K = np.ones((N, n))
-    width = max(1, BLOCK // max(n, 1))
-    for begin in range(0, N, width):
-        _multiply_factors(
-            structure, at, Z, new[:, begin : begin + width], K[begin : begin + width]
-        )
-    return K.T
+def slope_products(z: Floats, t: Floats, share: Floats) -> Products:
+    """share (r + r^2) exp(-r), r = z - t, as three products."""
+    decay = np.exp(-z)
+    growth = share * np.exp(t)
+    left = [decay * (z + z * z), -decay * (1.0 + 2.0 * z), decay]
+    right = [growth, t * growth, t * t * growth]
+    return np.stack(left, axis=2), np.stack(right, axis=1)
 
 
-def _multiply_factors(
-    structure: Structure, at: Coordinates, Z: Floats, new: Floats, K: Floats
-) -> None:
-    """Multiply the block K (N, n) by the factors of all coordinates."""
-    share = at.weights / (1.0 + at.weights)  # (d,)
-    r, decay, factor = np.empty_like(K), np.empty_like(K), np.empty_like(K)
-    for k in range(len(Z)):
-        np.subtract(new[k][:, None], Z[k][None, :], out=r)
-        if structure is Structure.GAUSSIAN:
-            np.multiply(r, r, out=r)
-            np.minimum(r, -2.0 * LOWEST_EXPONENT, out=r)
-            write_gaussian(r, 0.5, factor)
-        else:
-            np.abs(r, out=r)
-            np.multiply(np.exp(-new[k])[:, None], np.exp(Z[k])[None, :], out=decay)
-            np.minimum(decay, np.divide(1.0, decay, out=factor), out=decay)
-            write_matern(r, decay, factor, None)
-        factor *= share[k]
-        factor += 1.0 - share[k]
-        K *= factor
+def length_products(z: Floats, t: Floats, share: Floats) -> Products:
+    """share r (r + r^2) exp(-r), r = z - t, as four products."""
+    decay = np.exp(-z)
+    growth = share * np.exp(t)
+    z2, t2 = z * z, t * t
+    left = [
+        decay * (z2 + z2 * z),
+        -decay * (2.0 * z + 3.0 * z2),
+        decay * (1.0 + 3.0 * z),
+        -decay,
+    ]
+    right = [growth, t * growth, t2 * growth, t2 * t * growth]
+    return np.stack(left, axis=2), np.stack(right, axis=1)
+
+
+def exponent_products(z: Floats, t: Floats, share: Floats) -> Products:
+    """ln share - r^2 / 2 as three products."""
+    left = [np.ones_like(z), z, -0.5 * z * z]
+    right = [np.log(share) - 0.5 * t * t, t, np.ones_like(t)]
+    return np.stack(left, axis=2), np.stack(right, axis=1)
+
+
+def write_gaussian(left: Floats, right: Floats, share: float, factor: Floats) -> None:
+    """The factor of one coordinate of B, (N, n), from its exponent's products."""
+    np.matmul(left, right, out=factor)
+    np.maximum(factor, LOWEST_EXPONENT, out=factor)
+    np.exp(factor, out=factor)
+    factor += 1.0 - share

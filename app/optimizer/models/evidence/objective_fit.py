@@ -15,7 +15,11 @@ import numpy as np
 
 from app.optimizer.arrays import Floats
 from app.optimizer.models.evidence.fit import fit
-from app.optimizer.models.evidence.hyperparameters import Hyperparameters, Structure
+from app.optimizer.models.evidence.hyperparameters import (
+    ETA,
+    Hyperparameters,
+    Structure,
+)
 from app.optimizer.models.evidence.posterior import Posterior
 from app.optimizer.models.evidence.structure_choice import (
     Candidate,
@@ -25,6 +29,7 @@ from app.optimizer.models.evidence.structure_choice import (
 )
 from app.optimizer.models.evidence.training_rows import Told
 from app.optimizer.models.fit_task import thin
+from app.optimizer.models.kriging.standardise import is_constant
 from app.optimizer.models.model_report import ModelReport, skill_and_calibration
 from app.optimizer.snapshot import Data, WarmStart
 
@@ -38,6 +43,8 @@ class EvidenceTask:
     turn: int  # see `choose_model`
     seed: int
     groups: tuple[int, ...]
+    # Declared standard deviation of the values' noise; else the nugget is fitted
+    noise: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +59,7 @@ class FittedObjective:
 def fit_objective(task: EvidenceTask) -> FittedObjective:
     before = None if task.warm_start is None else Choice.from_json(task.warm_start)
     rng = np.random.default_rng(task.seed)
-    options = Options(groups=np.array(task.groups))
+    options = Options(np.array(task.groups), declared_nugget(task.noise, task.told))
     chosen, choice = choose_model(task.told, before, task.turn, rng, options)
     posterior = chosen.posterior
     return FittedObjective(
@@ -61,6 +68,18 @@ def fit_objective(task: EvidenceTask) -> FittedObjective:
         full=chosen.full,
         report=_report(chosen, choice.as_json()),
     )
+
+
+def declared_nugget(noise: float | None, told: Told) -> float | None:
+    """noise^2 as a share of the values' variance, within the nugget's bounds; None: it
+    is fitted.
+    """
+    values = np.concatenate([told.full.y, told.extra.y, told.stream.y])
+    if not noise or bool(is_constant(values)):
+        return None
+    share = (noise / float(values.std())) ** 2
+    low, high = np.exp([ETA.low, ETA.high])
+    return float(np.clip(share, low, high))
 
 
 def _report(chosen: Candidate, warm_start: dict[str, Any]) -> ModelReport:

@@ -13,6 +13,7 @@ Notation (outputs standardised):
 (n, n) arrays are in Fortran order; only their lower triangles mean anything.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,10 @@ from app.optimizer.models.evidence.hyperparameters import (
     number_of_groups,
     per_coordinate,
 )
-from app.optimizer.models.evidence.pairs import Gradient, make_pairs
+from app.optimizer.models.evidence.kernel_matrix import (
+    Gradient,
+    make_kernel_matrix,
+)
 from app.optimizer.models.kriging.likelihood import LEAST_VARIANCE, invert_lower
 
 Evaluation = tuple[float, Floats]  # a value and its gradient
@@ -61,26 +65,19 @@ class PenalisedLikelihood:
         self.groups = groups
         numbers = np.arange(number_of_groups(groups))[:, None]
         self.membership = (numbers == groups).astype(np.float64)  # (g, d)
-        self.pairs = make_pairs(structure, X)
+        self.kernel = make_kernel_matrix(structure, X)
         self.R = np.zeros((n, n), order="F")
-        self.M = np.empty(len(self.pairs.rows))
-        self.flat = self.R.reshape(-1, order="F")  # a view
-        # (q,) where the pairs are in `flat`
-        self.index = self.pairs.rows + n * self.pairs.columns
 
     def __call__(self, p: Floats) -> Evaluation:
         """The value and its gradient, for a minimiser."""
         at = per_coordinate(self.structure, p, self.groups)
-        K = self.pairs.kernel(at)  # (q,)
-        factors = self.factorise(K, at.eta)
+        factors = self.at(at)
         W = invert_lower(factors.L)  # L^-1, in the place of R
         W = lapack.dlauum(W, lower=1, overwrite_c=1)[0]  # R^-1 = L^-T L^-1
         W = blas.dsyr(-1.0 / factors.sigma2, factors.alpha, lower=1, a=W, overwrite_a=1)
-        M = np.take(self.flat, self.index, out=self.M, mode="clip")
-        M *= K
         by_eta = 0.5 * factors.eta * float(np.trace(W))
         penalty, by_penalty = self.prior.penalty(p)
-        gradient = np.concatenate([*self._by_group(self.pairs.gradient(M)), [by_eta]])
+        gradient = np.concatenate([*self._by_group(self.kernel.gradient(W)), [by_eta]])
         return factors.value + penalty, gradient + by_penalty
 
     def value(self, p: Floats) -> float:
@@ -89,27 +86,33 @@ class PenalisedLikelihood:
         return self.at(at).value + self.prior.penalty(p)[0]
 
     def at(self, at: Coordinates) -> Factors:
-        return self.factorise(self.pairs.kernel(at), at.eta)
-
-    def factorise(self, K: Floats, eta: float) -> Factors:
         """L takes the place of R, until the next call; eta grows tenfold until there is
         an L.
         """
-        while eta < LARGEST_NUGGET:
-            self.flat[self.index] = K
-            np.fill_diagonal(self.R, 1.0 + eta)
-            L, info = lapack.dpotrf(self.R, lower=1, clean=0, overwrite_a=1)
-            if info == 0 and np.isfinite(
-                L[-1, -1]
-            ):  # OpenBLAS does not report NaN; it reaches the last corner
-                return solve(L, eta, self.y)
-            eta *= 10.0
-        raise np.linalg.LinAlgError(
-            "the kernel matrix has no Cholesky factor; are inputs and hyperparameters finite?"
-        )
+        self.kernel.evaluate(at)
+        return factorise(self.R, self.kernel.copy_to, at.eta, self.y)
 
     def _by_group(self, by_coordinate: Gradient) -> list[Floats]:
         return [self.membership @ kind for kind in by_coordinate]
+
+
+def factorise(
+    R: Floats, write_kernel: Callable[[Floats], None], eta: float, y: Floats
+) -> Factors:
+    """L takes the place of R (n, n), below whose diagonal `write_kernel` writes K; eta
+    grows tenfold until there is an L.
+    """
+    while eta < LARGEST_NUGGET:
+        write_kernel(R)
+        np.fill_diagonal(R, 1.0 + eta)
+        L, info = lapack.dpotrf(R, lower=1, clean=0, overwrite_a=1)
+        # OpenBLAS does not report NaN, which reaches the last corner
+        if info == 0 and np.isfinite(L[-1, -1]):
+            return solve(L, eta, y)
+        eta *= 10.0
+    raise np.linalg.LinAlgError(
+        "the kernel matrix has no Cholesky factor; are inputs and hyperparameters finite?"
+    )
 
 
 def solve(L: Floats, eta: float, y: Floats) -> Factors:

@@ -17,15 +17,15 @@ import numpy as np
 from scipy.linalg import blas
 
 from app.optimizer.arrays import Floats, Ints
+from app.optimizer.models.evidence.cross_kernel import cross_kernel
 from app.optimizer.models.evidence.hyperparameters import (
     Coordinates,
     Hyperparameters,
-    Prior,
     per_coordinate,
 )
-from app.optimizer.models.evidence.kernels import cross_kernel, scaled_coordinates
+from app.optimizer.models.evidence.kernels import scaled_coordinates
 from app.optimizer.models.evidence.leave_one_out import LeaveOneOut, leave_one_out
-from app.optimizer.models.evidence.penalised_likelihood import PenalisedLikelihood
+from app.optimizer.models.evidence.penalised_likelihood import factorise
 from app.optimizer.models.kriging.likelihood import invert_lower
 from app.optimizer.models.kriging.standardise import is_constant
 
@@ -128,21 +128,22 @@ def _inverse_factor(S: Floats, eta: float) -> Floats:
 
 
 def condition(
-    hyperparameters: Hyperparameters, prior: Prior, X: Floats, y: Floats, groups: Ints
+    hyperparameters: Hyperparameters, X: Floats, y: Floats, groups: Ints
 ) -> Posterior:
     """The posterior of all rows at given hyperparameters."""
     t, y_mean, y_scale = standardise(y)
-    p = np.array(hyperparameters.values)
-    likelihood = PenalisedLikelihood(hyperparameters.structure, X, t, prior, groups)
-    at = per_coordinate(hyperparameters.structure, p, groups)
-    factors = likelihood.at(at)
+    structure, p = hyperparameters.structure, np.array(hyperparameters.values)
+    at = per_coordinate(structure, p, groups)
+    Z = scaled_coordinates(structure, at, X)  # (d, n)
+    K = cross_kernel(structure, at, Z, X)  # (n, n)
+    factors = factorise(np.empty_like(K), lambda R: np.copyto(R, K), at.eta, t)
     return Posterior(
         hyperparameters=hyperparameters,
         at=at,
         eta=factors.eta,
         X=X,
         y=y,
-        Z=scaled_coordinates(hyperparameters.structure, at, X),
+        Z=Z,
         L_inverse=np.asfortranarray(np.tril(invert_lower(factors.L))),
         w=factors.w,
         alpha=y_scale * factors.alpha,

@@ -70,7 +70,10 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         # (n given, d), (n given,)
         rows, values = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         values = np.asarray(values, dtype=np.float64)
-        distinct, self.y_, self.rows_ = merge_repeated(rows, values)
+        if self.noise == 0.0:
+            distinct, self.y_, self.rows_ = merge_repeated(rows, values)
+        else:  # each value tells more of its point
+            distinct, self.y_, self.rows_ = rows, values, np.arange(len(values))
         # (n, d), (d,), (d,)
         Z, self.x_mean_, x_scale = standardise_in_groups(distinct, self.groups)
         t, y_mean, y_scale = standardise(self.y_)  # (n,), (), ()

@@ -33,6 +33,7 @@ from app.optimizer.strategies.counterpoise.extras import extra_points
 from app.optimizer.strategies.counterpoise.gain import normal_draws
 from app.optimizer.strategies.counterpoise.models.evidence_family import EVIDENCE
 from app.optimizer.strategies.counterpoise.models.family import Family
+from app.optimizer.strategies.counterpoise.models.kriging_family import KRIGING
 from app.optimizer.strategies.counterpoise.models.objective_models import fit_objectives
 from app.optimizer.strategies.counterpoise.promotion import choose_full_samples
 from app.optimizer.strategies.counterpoise.report import (
@@ -45,7 +46,7 @@ from app.optimizer.strategies.counterpoise.settings import (
     CounterpoiseSettings,
 )
 from app.optimizer.strategies.initial_phase import COMMON_POINTS
-from app.optimizer.strategies.strategy import Resources, Strategy
+from app.optimizer.strategies.strategy import ModelFamily, Resources, Strategy
 
 LENT_NOTHING = Resources()
 
@@ -125,7 +126,6 @@ class PromotionStep:
     """The step function of the strategy, with its settings."""
 
     settings: CounterpoiseSettings = DEFAULTS
-    family: Family = EVIDENCE
 
     def __call__(
         self,
@@ -136,9 +136,10 @@ class PromotionStep:
         resources: Resources,
     ) -> Proposal:
         settings = replace(self.settings, belief=strategy.belief)
-        return propose_by_promotion(
-            problem, snapshot, settings, rng, self.family, resources
-        )
+        family = FAMILIES[strategy.models]
+        return propose_by_promotion(problem, snapshot, settings, rng, family, resources)
 
 
-COUNTERPOISE = Strategy(step=PromotionStep(), initial=COMMON_POINTS)
+FAMILIES: dict[ModelFamily, Family] = {"paper": KRIGING, "evidence": EVIDENCE}
+
+COUNTERPOISE = Strategy(step=PromotionStep(), initial=COMMON_POINTS, models="evidence")

@@ -51,7 +51,7 @@ export function ganttOption({ timeline, slots, workers, objectives, isFinished, 
       splitLine: { show: true, lineStyle: { color: color("--line") } },
     },
     series: [{
-      type: "custom", clip: true, encode: { x: [1, 2], y: 0 },
+      type: "custom", progressive: 0, clip: true, encode: { x: [1, 2], y: 0 },
       renderItem: (params, api) => renderBar(params, api, bars, indexOf, graphic),
       data: bars.map((bar) => ({ value: [bar.row, bar.start, bar.end], bar })),
     }],

@@ -6,7 +6,6 @@ import { number } from "../pure/format.js";
 import { HOLLOW, KINDS, ORDER, originOf } from "../pure/marks.js";
 import { axis, base, CROSS, fade, limitLines, markLine, PLUS } from "./look.js";
 
-const LABELS_FROM = 74; // not over the numbers of the axis
 /** The place of a sample's index in the value of its mark. */
 export const INDEX = 2;
 const SYMBOLS = { cross: CROSS, plus: PLUS, square: "rect" };
@@ -67,6 +66,7 @@ function marks({ kind, isDim, isInitial, indices }, samples, x, y) {
   const placed = indices.filter((index) => isPlaced(samples[index], x, y));
   return {
     type: "scatter",
+    progressive: 0, // a part that is drawn after the chart is gone would fail
     name: KINDS[kind].word,
     symbol: isInitial ? "rect" : SYMBOLS[symbol] ?? symbol,
     symbolSize: size,
@@ -107,19 +107,18 @@ function nameLabels(samples, names, x, y) {
       show: true, position: "top", distance: 4, fontSize: 11, fontWeight: 600, color: color("--text"),
       textBorderColor: color("--panel"), textBorderWidth: 2.5, formatter: ({ data }) => data.title,
     },
-    labelLayout: ({ labelRect }) => ({ dx: Math.max(0, LABELS_FROM - labelRect.x), moveOverlap: "shiftY" }),
+    labelLayout: { moveOverlap: "shiftY" },
     data: samples.filter((sample) => isPlaced(sample, x, y)).map((sample) => {
       const title = names.get(sample.sample);
-      return { value: placeOf(sample, x, y), title, label: { position: labelSide(title, x, y) } };
+      return { value: placeOf(sample, x, y), title, label: { position: labelSide(title, y) } };
     }),
   };
 }
 
 /** Outside of the cloud: beyond the best of an axis there is nothing. */
-function labelSide(title, x, y) {
-  if (title.includes(`best ${y.name}`)) return y.direction === "maximize" ? "top" : "bottom";
-  if (title.includes(`best ${x.name}`)) return x.direction === "maximize" ? "right" : "left";
-  return "top";
+function labelSide(title, y) {
+  const isBestUp = title.includes(`best ${y.name}`);
+  return isBestUp && y.direction !== "maximize" ? "bottom" : "top";
 }
 
 function placeOf(sample, x, y) {

@@ -14,8 +14,8 @@ export function SelectionBar({ study, shown, total, isCut, outputs, children }) 
   return html`
     <section class="panel selection-bar" aria-label="Selection">
       <div class="row">
-        <strong role="status">${count(shown.length)} of ${plural(total, "sample")}</strong>
-        ${isCut && html`<span class="note">only the first are drawn; the front is complete</span>`}
+        <strong role="status">${count(shown.length)} of ${isCut && "the first "}${plural(total, "sample")}</strong>
+        ${isCut && html`<span class="note">the study has more; the front is complete</span>`}
         ${Object.entries(chosen.ranges).map(([axis, range]) => html`
           <button class="chip" key=${axis} onClick=${() => select(setRange(chosen, axis, null))}
             aria-label="Remove the range of ${axis}">${rangeText(axis, range)} ✕</button>`)}

@@ -30,7 +30,7 @@ export function ParallelPanel({ study, marks, outputs, isShown, chosen }) {
   };
   return html`
     <${ChartPanel}
-      title="Variables and outputs" note="Drag along an axis to select a range."
+      title="Variables and outputs" note="Drag along an axis to select. Lines skip missing values."
       controls=${html`<${AxesChoice} wanted=${wanted} />`}
       label=${`Parallel coordinates of ${marks.length} samples over ${axes.map(({ name }) => name).join(", ")}. The same data are in the table.`}
       option=${option} height=${452} minWidth=${axes.length * AXIS_WIDTH}

@@ -16,7 +16,7 @@ export function ScatterPanel({ study, marks, outputs, isShown, chosen, names }) 
   const axes = useMemo(() => axesOf(study, outputs), [study.spec, outputs]);
   const { query } = route.value;
   const x = axes.find(({ name }) => name === query.x) ?? outputs[0];
-  const y = axes.find(({ name }) => name === query.y) ?? outputs[1] ?? axes[1] ?? outputs[0];
+  const y = axes.find(({ name }) => name === query.y) ?? firstDrawn(marks, x, axes.filter((axis) => axis !== x)) ?? x;
   const option = useCallback(
     () => scatterOption({ samples: marks, x, y, isShown, focus: chosen.focus, names }),
     [marks, x, y, isShown, chosen.focus, names],
@@ -43,6 +43,11 @@ export function ScatterPanel({ study, marks, outputs, isShown, chosen, names }) 
       table=${{ columns: sampleColumns(study, [x, y]), rows: marks.filter(({ sample }) => sample !== null), rowKey: ({ sample }) => sample, name: `${study.name}-scatter` }}
     />
   `;
+}
+
+/** The first axis that gives the chart a mark; without any, the first. */
+function firstDrawn(marks, x, others) {
+  return others.find((y) => marks.some((mark) => isPlaced(mark, x, y))) ?? others[0];
 }
 
 function withBrush(chosen, x, y, areas) {
