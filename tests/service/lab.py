@@ -195,6 +195,8 @@ class Lab:
                 ]
                 kept = {state: getattr(seen, state) for state in JobState}
                 assert kept == {state: states.count(state) for state in JobState}
+        held_back = {job["sample_id"] for job in all_jobs if job["state"] == "waiting"}
+        assert held_back == {row["id"] for row in all_samples if row["waiting"]}
         own = [
             row
             for row in all_samples

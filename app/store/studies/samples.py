@@ -176,7 +176,11 @@ def add_jobs(
     are superseded from the beginning. `waiting`: sample -> objectives whose jobs wait.
     """
     opened = [
-        {"sample": sample, "opened": outputs_of(runs, co_objectives)}
+        {
+            "sample": sample,
+            "opened": outputs_of(runs, co_objectives),
+            "held_back": outputs_of(list(waiting.get(sample, ())), co_objectives),
+        }
         for sample, runs in sorted(wanted.items())
         if sample not in ruled_out
     ]
@@ -198,11 +202,14 @@ def add_jobs(
 
 
 _OPEN_SAMPLE = bulk_update(
-    {"sample": samples.c.id.type, "opened": Integer()},
+    {"sample": samples.c.id.type, "opened": Integer(), "held_back": Integer()},
     lambda given: (
         update(samples)
         .where(samples.c.id == given["sample"])
-        .values(open=samples.c.open + given["opened"])
+        .values(
+            open=samples.c.open + given["opened"],
+            waiting=samples.c.waiting + given["held_back"],
+        )
     ),
 )
 
