@@ -79,7 +79,7 @@ IDEMPOTENT: dict[str, tuple[Callable[[Client], Any], httpx.Response]] = {
         lambda client: list(client.steps("wing")),
         page(),
     ),
-    "GET /studies/wing/front?limit=1000": (
+    "GET /studies/wing/front": (
         lambda client: client.front("wing"),
         page(*FRONT),
     ),

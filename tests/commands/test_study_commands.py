@@ -126,8 +126,7 @@ def test_show_a_new_study_without_faults(run: Run, api: FakeApi) -> None:
 
 def test_front_in_a_pipe_has_all_columns(run: Run, api: FakeApi) -> None:
     api.responses |= {
-        "GET /studies/wing/front": page(*FRONT[:2], following="2"),
-        "GET /studies/wing/front?limit=1000&cursor=2": page(FRONT[2]),
+        "GET /studies/wing/front": page(*FRONT),
         "GET /studies/wing": (200, STUDY.model_dump()),
     }
     lines = [
@@ -147,6 +146,7 @@ def test_front_in_a_pipe_has_all_columns(run: Run, api: FakeApi) -> None:
 
 def test_no_front_yet(run: Run, api: FakeApi) -> None:
     api.responses["GET /studies/wing/front"] = page()
+    api.responses["GET /studies/wing"] = (200, STUDY.model_dump())
     assert "has no front yet" in run("study", "front", "wing").stdout
 
 
