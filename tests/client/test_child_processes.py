@@ -107,7 +107,9 @@ def test_what_a_guardian_has_forgotten_is_left_alone() -> None:
 import subprocess
 from counterpoise.child_processes import Guardian
 guardian = Guardian()
-child = subprocess.Popen(["sleep", "60"], start_new_session=True)
+child = subprocess.Popen(
+    ["sleep", "60"], start_new_session=True, stdout=subprocess.DEVNULL
+)
 guardian.watch(child.pid)
 guardian.forget(child.pid)
 guardian.close()
