@@ -263,7 +263,7 @@ def test_a_killed_demo_leaves_no_process(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--problem", "wign"], "there are wing, dtlz2"),
+        (["--problem", "wign"], "there are wing, beam, dtlz2"),
         (["--latency", "1"], "evaluation times of their own"),
         (["--problem", "dtlz2", "--m", "3", "--latency", "1"], "once per objective"),
     ],
@@ -279,8 +279,10 @@ def test_wrong_usage(tmp_path: Path, arguments: list[str], message: str) -> None
 @pytest.mark.parametrize("budget", [None, 3, 12])
 def test_the_study_is_valid_for_every_budget(name: str, budget: int | None) -> None:
     study = parse_specification(problems.problem(name, 3, (), budget, seed=4).study)
-    assert study.initial_count == {None: 43, 3: 2, 12: 8}[budget]
-    assert (study.budget, study.seed) == (budget or 67, 4)
+    by_default = {"beam": (60, 36)}.get(name, (67, 43))
+    expected = {None: by_default, 3: (3, 2), 12: (12, 8)}[budget]
+    assert (study.budget, study.initial_count) == expected
+    assert study.seed == 4
 
 
 def test_known_points_are_not_evaluated_again(monkeypatch: pytest.MonkeyPatch) -> None:
