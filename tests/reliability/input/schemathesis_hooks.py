@@ -23,7 +23,7 @@ from tests.reliability.input.stored_rows import ChangeDetector
 DETECTOR = ChangeDetector(os.environ["FUZZED_DATABASE"])
 SEEN = Path(os.environ["FUZZED_RESPONSES"]).open("a", buffering=1)  # noqa: SIM115  closed with the process
 CHANGED_BY_REFUSALS: list[str] = []
-NUMBERS = count()
+NUMBERS, TELLS = count(), count()
 BOOLEAN = TypeAdapter(bool)
 
 
@@ -57,8 +57,15 @@ def direct_to_jobs(body: dict[str, Any]) -> None:
 
 
 def complete_tell(body: Any) -> None:
-    """A list was drawn, and the link has replaced it by a job and a lease only."""
-    if isinstance(body, dict) and body.keys() == {"job", "lease"}:
+    """The link gives job and lease; what is drawn beside them is rarely a value or a
+    failure alone. Every second one becomes a plain tell.
+    """
+    link = {"job", "lease"}
+    if not (isinstance(body, dict) and body.keys() >= link):
+        return
+    if body.keys() == link or next(TELLS) % 2 == 0:
+        for name in body.keys() - link:
+            del body[name]
         body["value"] = 1.5
 
 
