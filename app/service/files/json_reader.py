@@ -18,10 +18,17 @@ from app.service.files.fault_list import Text
 from counterpoise.wire.codes import FailureKind
 from counterpoise.wire.problems import did_you_mean, fault_at
 from counterpoise.wire.specification import Specification
-from counterpoise.wire.views import SampleView
+from counterpoise.wire.views import NearlyFeasible, SampleView
 
 # What an export has of a sample; only the first three are read
-KEYS = ("x", "values", "failures", *SampleView.model_fields)
+# Lists of samples and fronts can be imported as the API returns them.
+KEYS = (
+    "x",
+    "values",
+    "failures",
+    *SampleView.model_fields,
+    *NearlyFeasible.model_fields,
+)
 FORMAT = 'must be a list of {"x": {…}, "values": {…}}, or an object with such a list in `items`'
 Location = tuple[str | int, ...]
 

@@ -116,7 +116,8 @@ def test_the_front_is_one_page_with_the_best_values(wing: Wing) -> None:
     page = wing.get("/front")
     assert page["next"] is None
     assert all(
-        item.keys() == {"sample", "step", "x", "values"} for item in page["items"]
+        item.keys() == {"sample", "step", "x", "values", "estimates"}
+        for item in page["items"]
     )
     full = [
         sample for sample in wing.get("/samples", limit=1000)["items"] if sample["full"]

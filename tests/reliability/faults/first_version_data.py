@@ -5,7 +5,7 @@ from alembic import command
 from app.store.database import Database
 from app.store.tables import metadata
 from app.store.upgrade import migration_config
-from tests.store.test_old_data import OLD, converted, fill, rows_of
+from tests.store.test_old_data import OLD, RENAMED, converted, fill, rows_of
 
 FIRST_REVISION = "0001"
 
@@ -22,7 +22,7 @@ def check_first_version_kept(database: Database) -> None:
     of it.
     """
     for name, old_rows in OLD.items():
-        rows = rows_of(database, metadata.tables[name])
+        rows = rows_of(database, metadata.tables[RENAMED.get(name, name)])
         for row, old_row in zip(rows, old_rows, strict=True):
             kept = {column: row[column] for column in old_row}
             assert kept == converted(name, old_row), name
