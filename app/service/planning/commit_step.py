@@ -28,7 +28,7 @@ from app.store.studies.studies import (
     objectives_of,
 )
 from app.store.wakeups import notify
-from app.store.work.apply import apply
+from app.store.work.apply_changes import apply
 from app.store.work.row_locks import lock_jobs_not_held, lock_study
 from counterpoise.wire.codes import Ending, EventKind, StepKind, StudyState
 

@@ -29,7 +29,7 @@ from app.optimizer.strategies.initial_phase import StreamState
 from app.optimizer.strategies.strategy import Strategy
 from app.service.models.predicted_front import predicted_front
 from app.service.planning.hypervolume import hypervolume
-from app.service.planning.past import Past
+from app.service.planning.past_samples import Past
 from app.service.planning.snapshot import problem_of, read_past, search_snapshot
 from app.service.planning.user_units import from_cube
 from app.service.planning.versions import versions

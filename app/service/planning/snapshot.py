@@ -20,7 +20,7 @@ from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.space import encode
 from app.service.models.forecasts import forecasts
 from app.service.planning.joined_samples import JoinedRun, joined_runs
-from app.service.planning.past import Failures, Past, Values
+from app.service.planning.past_samples import Failures, Past, Values
 from app.service.planning.user_units import (
     Declared,
     optimizer_requirements,
