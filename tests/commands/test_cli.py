@@ -79,7 +79,7 @@ def wait_until_ready(url: str) -> None:
 
 
 def test_version(tmp_path: Path) -> None:
-    assert __version__ in run("version", cwd=tmp_path).stdout
+    assert __version__ in run("--version", cwd=tmp_path).stdout
     assert (
         json.loads(run("version", "--json", cwd=tmp_path).stdout)["counterpoise"]
         == __version__
