@@ -16,7 +16,7 @@ from app.store.studies.samples import last_durations, unsettled_full_samples
 from app.store.studies.steps import drop_due, due_steps, make_due, steps_of
 from app.store.studies.studies import change_objective, change_study, objectives_of
 from app.store.wakeups import notify
-from app.store.work.apply import apply
+from app.store.work.apply_changes import apply
 from counterpoise.wire.codes import EventKind, Phase, StepKind
 
 

@@ -10,7 +10,7 @@ from app.domain.work.changes import ChangeSet
 from app.fault_points import point
 from app.store.database import Connection, Database
 from app.store.studies.studies import objectives_of, studies_to_cancel
-from app.store.work.apply import apply
+from app.store.work.apply_changes import apply
 from app.store.work.attempts import LeaseOwner, lease_owners, read_attempts
 from app.store.work.lease_deadlines import extend_leases
 from app.store.work.row_locks import lock_jobs, lock_study
