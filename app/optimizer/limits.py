@@ -40,6 +40,11 @@ class Limit:
         below = ndtr((self.upper - mu) / s)
         return np.asarray(below - ndtr((self.lower - mu) / s))
 
+    def worsen(self, mu: Floats, by: Floats) -> Floats:
+        """Means moved towards the nearer limit, or farther beyond it."""
+        is_upper = self.upper - mu <= mu - self.lower
+        return np.where(is_upper, mu + by, mu - by)
+
     def margin(self, y: Floats) -> Floats:
         """How far each value is beyond the nearest limit, in its unit; negative inside."""
         return np.maximum(self.lower - y, y - self.upper)
