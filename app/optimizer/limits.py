@@ -30,6 +30,10 @@ class Limit:
     def is_limited(self) -> bool:
         return self.lower > -inf or self.upper < inf
 
+    @property
+    def is_two_sided(self) -> bool:
+        return self.lower > -inf and self.upper < inf
+
     def excess(self, y: Floats) -> Floats:
         """By how much each value violates the limit, in its unit; 0 if it does not."""
         return np.maximum(np.maximum(self.lower - y, y - self.upper), 0.0)
