@@ -32,7 +32,7 @@ from app.api.status.bounded_poll import BoundedPoll
 from app.api.status.metrics import ServerMetrics
 from app.api.status.server_uptime import UptimeRecorder
 from app.dashboard import routes as dashboard
-from app.service.monitoring.prediction_process import PredictionProcess
+from app.service.models.prediction_process import PredictionProcess
 from app.settings import Settings
 from app.store.database import Database
 from counterpoise import __version__

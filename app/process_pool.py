@@ -18,12 +18,21 @@ QUIET_TRACKER = "ignore:resource_tracker:UserWarning"
 class RestartingPool:
     """A process pool that is started before it is needed, and again after one of its
     processes was killed.
+
+    Its processes are copies of a server process that has imported `module`: slow
+    imports are made once, and their memory is shared. A pool that is made in such a
+    process copies the same server.
     """
 
     def __init__(
-        self, size: int, initializer: Callable[..., None], *arguments: Any
+        self,
+        size: int,
+        module: str,
+        initializer: Callable[..., None],
+        *arguments: Any,
     ) -> None:
         self._size = size
+        self._module = module
         self._initializer = initializer
         self._arguments = arguments
         self._start()
@@ -31,15 +40,16 @@ class RestartingPool:
     def _start(self) -> None:
         if QUIET_TRACKER not in sys.warnoptions:
             sys.warnoptions.append(QUIET_TRACKER)
+        context = get_context("forkserver")
+        context.set_forkserver_preload([self._module])
         self._pool = ProcessPoolExecutor(
             self._size,
-            get_context("spawn"),
+            context,
             initializer=self._initializer,
             initargs=self._arguments,
         )
-        for _ in range(
-            self._size
-        ):  # load the libraries now, not when the first step is due
+        # Now, not when the first step is due
+        for _ in range(self._size):
             self._pool.submit(int)
 
     def map(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> list[Any]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from counterpoise.errors import RequestFailed as RequestFailed
     from counterpoise.local.optimize import optimize as optimize
     from counterpoise.local.result import Result as Result
-    from counterpoise.worker.script import Worker as Worker
+    from counterpoise.worker.script_worker import Worker as Worker
     from counterpoise.worker.simulation_api import Infeasible as Infeasible
     from counterpoise.worker.simulation_api import Infrastructure as Infrastructure
 
@@ -25,7 +25,7 @@ _MODULES = {
     "optimize": "counterpoise.local.optimize",
     "Infeasible": "counterpoise.worker.simulation_api",
     "Infrastructure": "counterpoise.worker.simulation_api",
-    "Worker": "counterpoise.worker.script",
+    "Worker": "counterpoise.worker.script_worker",
 }
 
 

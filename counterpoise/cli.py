@@ -5,9 +5,9 @@ Exit codes: 0 done, 1 failed (one sentence on stderr), 2 wrong usage or settings
 
 import json
 import platform
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from counterpoise import __version__
 from counterpoise.commands import bench, demo, doctor, replay, server
@@ -18,7 +18,6 @@ from counterpoise.commands.work import explain, job, worker, workers
 
 app = typer.Typer(
     name="counterpoise",
-    help="Optimisation whose objectives have very different evaluation costs.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -47,17 +46,32 @@ def version(as_json: AsJson = False) -> None:
 
     Example: [bold]counterpoise version --json[/bold]
     """
+    python = platform.python_version()
     if as_json:
-        typer.echo(
-            json.dumps(
-                {"counterpoise": __version__, "python": platform.python_version()}
-            )
-        )
+        typer.echo(json.dumps({"counterpoise": __version__, "python": python}))
     else:
-        Console().print(
-            f"counterpoise {__version__} (Python {platform.python_version()})",
-            highlight=False,
-        )
+        typer.echo(f"counterpoise {__version__} (Python {python})")
+
+
+def _print_version(is_given: bool) -> None:
+    if is_given:
+        version()
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version.",
+        ),
+    ] = False,
+) -> None:
+    """Optimisation whose objectives have very different evaluation costs."""
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from app.logs import first_line
 from app.planner.step_process import StepProcess
 from app.service.monitoring.events import trim
 from app.service.planning.commit_step import commit_step, record_fault
-from app.service.planning.compute_step import Plan, compute_step
+from app.service.planning.plan import Plan
 from app.service.planning.slots import follow_slots
 from app.service.work.automatic_timeouts import follow_durations
 from app.service.work.expire import clean_up, expire_leases
@@ -134,7 +134,7 @@ def plan_one(database: Database, compute: Callable[[Step], Plan] | None = None) 
     )
     try:
         with claim_kept(database, step) as lost:
-            plan = compute(step) if compute else compute_step(database, step)
+            plan = compute(step) if compute else _compute_here(database, step)
         is_done = not lost.is_set() and commit_step(database, step, plan)
         took_s = round(time.perf_counter() - started, 3)
         step_log.info("step" if is_done else "step given up", took_s=took_s)
@@ -146,6 +146,15 @@ def plan_one(database: Database, compute: Callable[[Step], Plan] | None = None) 
         fault = "".join(traceback.format_exception_only(error)).strip()
         record_fault(database, step, fault, backoff_s)
     return True
+
+
+def _compute_here(database: Database, step: Step) -> Plan:
+    # Here: a planner with a step process needs no numerical libraries
+    from app.service.planning.compute_step import (
+        compute_step,
+    )
+
+    return compute_step(database, step)
 
 
 def claim_due_step(database: Database) -> Step | None:

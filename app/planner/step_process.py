@@ -12,18 +12,19 @@ from typing import Any
 
 from app.domain.steps import Step
 from app.process_pool import RestartingPool, follow_parent
-from app.service.planning.compute_step import Plan, compute_step
+from app.service.planning.plan import Plan
 from app.store.database import Database
 
 NICENESS = 10
 MOST_FITTERS = 8
+STEP_MODULE = "app.service.planning.compute_step"
 
 
 class StepProcess:
     """A process that computes steps, one at a time."""
 
     def __init__(self, database_url: str) -> None:
-        self._pool = RestartingPool(1, _initialize, database_url)
+        self._pool = RestartingPool(1, STEP_MODULE, _initialize, database_url)
 
     def compute(self, step: Step) -> Plan:
         (plan,) = self._pool.map(_compute, [step])
@@ -37,9 +38,9 @@ _resources: dict[str, Any] = {}  # of the step process
 
 
 def _initialize(database_url: str) -> None:
-    os.nice(NICENESS)
-    follow_parent()
-    fitters = RestartingPool(min(os.cpu_count() or 1, MOST_FITTERS), follow_parent)
+    _initialize_fitter()
+    size = min(os.cpu_count() or 1, MOST_FITTERS)
+    fitters = RestartingPool(size, STEP_MODULE, _initialize_fitter)
     _resources["database"] = Database(database_url, pool_size=1)
     _resources["fitters"] = fitters
     # At exit, close the pool first: otherwise this process and the fitters would wait
@@ -47,5 +48,15 @@ def _initialize(database_url: str) -> None:
     Finalize(None, fitters.close, exitpriority=100)
 
 
+def _initialize_fitter() -> None:
+    os.nice(NICENESS)
+    follow_parent()
+
+
 def _compute(step: Step) -> Plan:
+    # Here: the planner imports this module and needs no numerical libraries
+    from app.service.planning.compute_step import (
+        compute_step,
+    )
+
     return compute_step(_resources["database"], step, fit=_resources["fitters"].map)

@@ -20,8 +20,8 @@ import psutil
 from benchmarks.service.postgresql import running_postgresql
 
 WAITING, ACTIVE = 200, 20
-ROUNDS, ROUND_S = 3, 6.0
-PACE_S = 0.2  # from ask to ask of an active worker
+ROUNDS, ROUND_S = 6, 6.0
+PACE_S = 0.5  # from ask to ask of an active worker
 SAMPLES, OBJECTIVES = 320, 6  # more jobs than the active workers can get
 STUDY = {
     "name": "load",

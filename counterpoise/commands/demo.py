@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from counterpoise.commands.output import FAILED, WRONG_USAGE, fail, require
+from counterpoise.commands.signals import end_on_signals
 from counterpoise.errors import RequestFailed
 
 
@@ -89,6 +90,7 @@ def demo(
         raise typer.BadParameter(message, param_hint="--m, --latency")
     if latency and len(latency) != (m or 3):
         raise typer.BadParameter("give it once per objective", param_hint="--latency")
+    end_on_signals()
     try:
         chosen = problems.problem(problem, m or 3, latency or (), budget, seed)
         run(chosen, out, port, seeds, stay=stay, every=every, as_json=as_json)

@@ -168,10 +168,11 @@ def test_a_planner_replaces_its_killed_step_process_and_ends_when_it_is_told_to(
     database: Database, database_url: str
 ) -> None:
     with planning(database_url) as (process, log):
-        (step_process,) = eventually(
-            lambda: [c for c in psutil.Process(process.pid).children() if computes(c)],
+        computing = eventually(
+            lambda: [child for child in children(process.pid) if computes(child)],
             "a step process",
         )
+        step_process = min(computing, key=psutil.Process.create_time)
         step_process.kill()  # while it has nothing to compute
         create(database, parse_specification(SPEC), 60.0)
         eventually(lambda: work_off(database), "the initial design")
@@ -190,7 +191,7 @@ def test_a_planner_replaces_its_killed_step_process_and_ends_when_it_is_told_to(
 
 
 def computes(process: psutil.Process) -> bool:
-    """Not the helper that Python starts beside such processes, which is not niced."""
+    """Not the helpers that Python starts beside such processes, which are not niced."""
     return process.nice() > psutil.Process().nice()
 
 

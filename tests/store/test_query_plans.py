@@ -37,7 +37,7 @@ from app.store.tables import (
     samples,
     steps,
 )
-from app.store.work.apply import WRITE
+from app.store.work.apply_changes import WRITE
 from app.store.work.lease_deadlines import PAST_AND_KEPT
 from app.store.work.lease_queue import (
     ANY_HEAD_POSTGRESQL,

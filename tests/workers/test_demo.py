@@ -64,7 +64,12 @@ def running(
     """A demo at work, and all the processes that it has started."""
     command = [str(COUNTERPOISE), *arguments, "--out", "out"]
     with subprocess.Popen(
-        command, cwd=folder, env=environment(), stderr=subprocess.PIPE, text=True
+        command,
+        cwd=folder,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
     ) as process:
         family: list[psutil.Process] = []
         try:
@@ -238,7 +243,8 @@ def test_a_busy_port_is_one_sentence(tmp_path: Path) -> None:
     assert result.stderr.count("\n") == 1
 
 
-def test_ctrl_c_leaves_no_process_and_a_folder_has_one_demo(tmp_path: Path) -> None:
+def test_sigint_leaves_no_process_and_a_folder_has_one_demo(tmp_path: Path) -> None:
+    """Also in the background of a shell script, which ignores SIGINT."""
     with running(tmp_path, *LONG) as (process, family):
         started = names(family)
         assert all(

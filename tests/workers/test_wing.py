@@ -5,11 +5,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from skfem import Basis, BilinearForm, ElementHexS2, ElementVector
+from skfem.helpers import ddot, div, sym_grad
 
 from counterpoise.wire.specification import parse_specification
 from workers.wing import geometry
-from workers.wing.deflection import SHEAR, YOUNG, Box, deflection, tip_deflection, walls
+from workers.wing.deflection import (
+    LAME,
+    SHEAR,
+    YOUNG,
+    Box,
+    deflection,
+    tip_deflection,
+    walls,
+)
 from workers.wing.drag import drag, form_factor, friction_drag, lift_shape
+from workers.wing.elasticity import stiffness_matrix
 from workers.wing.geometry import DYNAMIC_PRESSURE, ROOT_CHORD, Wing
 from workers.wing.lifting_line import Array, induced_drag, lift_per_length, shape
 from workers.wing.mass import DENSITY, FAIRING, box_volume, mass, weight
@@ -186,3 +197,16 @@ def test_the_study_names_what_the_simulators_read() -> None:
     ]
     assert study.declared_times is False  # the ratios are measured
     assert study.initial_count == 43
+
+
+def test_the_stiffness_matrix_is_that_of_its_form() -> None:
+    @BilinearForm
+    def form(u, v, _):  # type: ignore[no-untyped-def]
+        elastic = 2.0 * SHEAR * ddot(sym_grad(u), sym_grad(v))
+        return LAME * div(u) * div(v) + elastic
+
+    mesh = walls(Box(1.0, (0.2, 0.05), (0.1, 0.03), 0.001), (2, 1, 1))
+    basis = Basis(mesh, ElementVector(ElementHexS2()), intorder=3)
+    expected = form.assemble(basis).toarray()
+    K = stiffness_matrix(basis, LAME, SHEAR).toarray()
+    assert pytest.approx(expected, abs=1e-12 * np.abs(expected).max()) == K

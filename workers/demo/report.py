@@ -33,7 +33,7 @@ def write_csv(result: DemoResult, file: Path) -> None:
 def print_result(result: DemoResult, console: Console, *, every: bool) -> None:
     study = result.study
     title = f"The front: {len(result.front)} of {study.evaluated_full} full samples"
-    if study.feasible is not None:
+    if study.feasible is not None and result.problem.constraints:
         title += f", {study.feasible} of which keep the limits"
     console.print(title, style="italic")
     if every:

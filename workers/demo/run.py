@@ -3,11 +3,9 @@
 import fcntl
 import json
 import shutil
-import signal
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -44,8 +42,6 @@ def run(
     every: bool,
     as_json: bool,
 ) -> None:
-    signal.signal(signal.SIGTERM, _exit)
-    signal.signal(signal.SIGHUP, _exit)
     messages = Console(stderr=True, highlight=False)
     output = Console(highlight=False)
     if not output.is_terminal:
@@ -80,12 +76,9 @@ def run(
             messages.print(
                 f"the server stays at {url} until Ctrl-C: dashboard {url}/, API {url}/docs"
             )
-            while server.process.is_running():
-                time.sleep(POLL_S)
-
-
-def _exit(number: int, _: object) -> None:
-    sys.exit(128 + number)
+            with suppress(KeyboardInterrupt):
+                while server.process.is_running():
+                    time.sleep(POLL_S)
 
 
 @contextmanager

@@ -12,18 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
-from skfem import (
-    Basis,
-    BilinearForm,
-    ElementHexS2,
-    ElementVector,
-    LinearForm,
-    MeshHex,
-    condense,
-)
-from skfem.helpers import ddot, sym_grad, trace
+from skfem import Basis, ElementHexS2, ElementVector, LinearForm, MeshHex, condense
 
 from workers.wing.drag import lift_shape
+from workers.wing.elasticity import stiffness_matrix
 from workers.wing.geometry import LIMIT_LOAD_FACTOR, ROOT_CHORD, Wing
 from workers.wing.lifting_line import Array, lift_per_length
 from workers.wing.mass import weight
@@ -73,23 +65,17 @@ def tip_deflection(
     element = ElementVector(ElementHexS2())
     everywhere = Basis(mesh, element, intorder=3)
     webs = Basis(mesh, element, elements=_webs(box, mesh), intorder=3)
-
-    @BilinearForm
-    def stiffness(u, v, _):  # type: ignore[no-untyped-def]
-        strain, virtual = sym_grad(u), sym_grad(v)
-        return LAME * trace(strain) * trace(virtual) + 2.0 * SHEAR * ddot(
-            strain, virtual
-        )
+    y = webs.global_coordinates()[0]
+    _, depth = box.section(y)
+    force = load(y) / (2.0 * box.wall * depth)  # per volume of the webs
 
     @LinearForm
     def lift(v, w):  # type: ignore[no-untyped-def]
-        _, depth = box.section(w.x[0])
-        return load(w.x[0]) / (2.0 * box.wall * depth) * v[2]
+        return w.force * v[2]
 
     clamped = everywhere.get_dofs(lambda x: np.isclose(x[0], 0.0)).all()
-    K, f, u, free = condense(
-        stiffness.assemble(everywhere), lift.assemble(webs), D=clamped
-    )
+    stiffness = stiffness_matrix(everywhere, LAME, SHEAR)
+    K, f, u, free = condense(stiffness, lift.assemble(webs, force=force), D=clamped)
     symmetric = {"SymmetricMode": True}
     factors = splu(
         K.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric

@@ -10,16 +10,15 @@ from pydantic import BeforeValidator
 from app.api.dependencies import DatabaseDep, StudyName
 from app.api.paging import PageRequestDep, to_page
 from app.api.security.access import READERS
+from app.service.models import model_quality, predictions
+from app.service.models.prediction_process import PredictionProcess
 from app.service.monitoring import (
     balance,
     convergence,
-    models,
     overview,
-    predictions,
     speeds,
     timeline,
 )
-from app.service.monitoring.prediction_process import PredictionProcess
 from app.service.monitoring.timeline import TimelineRequest
 from counterpoise.wire.monitoring.balance import BalanceView
 from counterpoise.wire.monitoring.convergence import ConvergenceView
@@ -141,7 +140,7 @@ def get_models(
     name: StudyName, database: DatabaseDep, points: MostSteps = 100
 ) -> ModelsView:
     """Skill and calibration over steps; predictions against values that came later."""
-    return models.models(database, name, points)
+    return model_quality.model_quality(database, name, points)
 
 
 @router.get("/studies/{name}/balance", summary="Cheap-only against full samples")

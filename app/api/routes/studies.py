@@ -13,8 +13,8 @@ from app.api.security.access import (
     WORKERS_AND_READERS,
     require_access_to,
 )
-from app.service.monitoring.prediction_process import PredictionProcess
-from app.service.monitoring.predictions import with_estimates
+from app.service.models.prediction_process import PredictionProcess
+from app.service.models.predictions import with_estimates
 from app.service.studies import lifecycle, listings, progress
 from app.service.studies.explain_job import explain_job
 from app.service.studies.front import front_view

@@ -18,7 +18,7 @@ from app.store.studies.samples import add_jobs, add_samples
 from app.store.studies.steps import due_steps
 from app.store.studies.studies import change_study, find_study_by_id, objectives_of
 from app.store.wakeups import notify
-from app.store.work.apply import apply
+from app.store.work.apply_changes import apply
 from app.store.work.workers import count_attempts
 from counterpoise.wire.codes import EventKind, StepKind
 from counterpoise.wire.specification import Specification

@@ -11,7 +11,7 @@ from app.domain.studies import ENDING_DETAILS, Objective, Study, co_objectives_o
 from app.domain.work.changes import ChangeSet, Event, supersede
 from app.domain.work.sample_rules import runs_that_wait
 from app.fault_points import point
-from app.service.planning.compute_step import Plan
+from app.service.planning.plan import Plan
 from app.service.planning.schedule import schedule_due_steps
 from app.service.planning.slots import lookahead_of
 from app.store.database import Connection, Database
@@ -28,7 +28,7 @@ from app.store.studies.studies import (
     objectives_of,
 )
 from app.store.wakeups import notify
-from app.store.work.apply import apply
+from app.store.work.apply_changes import apply
 from app.store.work.row_locks import lock_jobs_not_held, lock_study
 from counterpoise.wire.codes import Ending, EventKind, StepKind, StudyState
 

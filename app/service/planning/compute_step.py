@@ -6,7 +6,7 @@ Reads the database and writes nothing.
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,10 @@ from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.catalogue import SERVICE_MODELS, STRATEGIES
 from app.optimizer.strategies.initial_phase import StreamState
 from app.optimizer.strategies.strategy import Strategy
+from app.service.models.predicted_front import predicted_front
 from app.service.planning.hypervolume import hypervolume
-from app.service.planning.past import Past
-from app.service.planning.predicted_front import predicted_front
+from app.service.planning.past_samples import Past
+from app.service.planning.plan import Plan
 from app.service.planning.snapshot import problem_of, read_past, search_snapshot
 from app.service.planning.user_units import from_cube
 from app.service.planning.versions import versions
@@ -39,24 +40,6 @@ from app.store.studies.steps import steps_of
 from app.store.studies.studies import find_study_by_id, objectives_of
 from counterpoise.wire.codes import StepKind
 from counterpoise.wire.specification import Specification
-
-
-@dataclass(slots=True)
-class Plan:
-    """What a step proposes: points in the unit cube, full ones and, by position of
-    objective, cheap-only ones.
-    """
-
-    full: Floats
-    cheap: dict[int, Floats] = field(default_factory=dict)
-    # Cheap-only samples (ids) that become full ones
-    promoted: list[int] = field(default_factory=list)
-    record: dict[str, Any] = field(default_factory=dict)
-    repeated: frozenset[int] = frozenset()  # rows of `full` that are known points
-    shortfall: str | None = None
-    # The same in the user's units
-    samples: list[NewSample] = field(default_factory=list)
-    models: StepModels | None = None  # of a search step
 
 
 def compute_step(database: Database, step: Step, fit: Map = map) -> Plan:

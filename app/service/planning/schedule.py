@@ -22,7 +22,7 @@ from app.store.studies.steps import (
 )
 from app.store.studies.studies import change_objective, change_study, objectives_of
 from app.store.wakeups import notify
-from app.store.work.apply import apply
+from app.store.work.apply_changes import apply
 from counterpoise.wire.codes import EventKind, Phase, StepKind
 
 

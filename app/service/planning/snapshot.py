@@ -18,9 +18,9 @@ from app.optimizer.arrays import Floats
 from app.optimizer.problem import Constraint, Objective, Problem
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.space import encode
-from app.service.planning.forecasts import forecasts
+from app.service.models.forecasts import forecasts
 from app.service.planning.joined_samples import JoinedRun, joined_runs
-from app.service.planning.past import Failures, Past, Values
+from app.service.planning.past_samples import Failures, Past, Values
 from app.service.planning.user_units import (
     Declared,
     optimizer_requirements,

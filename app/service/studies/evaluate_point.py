@@ -15,7 +15,7 @@ from app.store.studies.points import jobs_of_samples, samples_at
 from app.store.studies.samples import add_samples
 from app.store.studies.studies import change_study, objectives_of
 from app.store.wakeups import notify
-from app.store.work.apply import apply
+from app.store.work.apply_changes import apply
 from counterpoise.wire.codes import EventKind
 from counterpoise.wire.points import EvaluatedPoint, EvaluatePoint
 from counterpoise.wire.problems import Fault, did_you_mean

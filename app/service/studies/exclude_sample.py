@@ -5,7 +5,7 @@ from app.errors import SampleUnknown
 from app.service.studies.lifecycle import require_study
 from app.store.database import Connection, Database
 from app.store.studies.exclusions import is_excluded, record_exclusion
-from app.store.work.apply import apply
+from app.store.work.apply_changes import apply
 from counterpoise.wire.codes import EventKind
 from counterpoise.wire.points import Exclusion
 

@@ -5,7 +5,7 @@ sentence for people.
 from collections.abc import Mapping, Sequence
 
 from app.domain.studies import Objective, Study
-from app.domain.work.hanging import FACTOR, longest_expected_s
+from app.domain.work.hanging_runs import FACTOR, longest_expected_s
 from app.domain.workers import RunningJob, Worker
 from app.service.planning.slots import slow_slots, slowest_runs
 from counterpoise.wire.codes import HealthCode, Phase

@@ -38,7 +38,7 @@ from app.store.studies.studies import (
     study_names,
 )
 from app.store.wakeups import notify
-from app.store.work.apply import apply
+from app.store.work.apply_changes import apply
 from app.store.work.row_locks import (
     lock_all_jobs_of,
     lock_jobs_not_held,

@@ -11,7 +11,7 @@ from app.store.database import Connection, Database
 from app.store.studies.jobs import find_job
 from app.store.studies.studies import find_study_by_id, objectives_of
 from app.store.wakeups import notify
-from app.store.work.apply import apply
+from app.store.work.apply_changes import apply
 from app.store.work.row_locks import lock_jobs, lock_study
 from app.store.work.workers import count_attempts
 from counterpoise.wire.codes import EventKind, JobState

@@ -16,7 +16,7 @@ from app.service.work.other_jobs import add_changes_of_other_jobs
 from app.store.database import Connection, Database
 from app.store.studies.studies import find_study_by_id, objectives_of
 from app.store.wakeups import notify
-from app.store.work.apply import apply, end_backoffs
+from app.store.work.apply_changes import apply, end_backoffs
 from app.store.work.lease_deadlines import (
     any_stale_record,
     delete_stale_records,

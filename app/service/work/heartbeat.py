@@ -10,7 +10,7 @@ from app.domain.work.changes import ChangeSet
 from app.fault_points import point
 from app.store.database import Connection, Database
 from app.store.studies.studies import objectives_of, studies_to_cancel
-from app.store.work.apply import apply
+from app.store.work.apply_changes import apply
 from app.store.work.attempts import LeaseOwner, lease_owners, read_attempts
 from app.store.work.lease_deadlines import extend_leases
 from app.store.work.row_locks import lock_jobs, lock_study
@@ -131,13 +131,11 @@ def _revive_in_study(
         if lease in deadlines:
             responses[lease] = _kept(lease, deadlines[lease].expires_at)
         else:
-            is_wanted = job_rules.is_wanted(
-                job, attempt, objectives[job.objective].timeout_s
-            )
+            timeout_s = objectives[job.objective].timeout_s
+            is_wanted = job_rules.is_wanted(job, attempt, timeout_s)
+            reason = job_rules.loss_reason(job, attempt, timeout_s)
             cancel = study.cancel_running or not is_wanted
-            responses[lease] = _lost(
-                lease, job_rules.loss_reason(job, attempt), cancel=cancel
-            )
+            responses[lease] = _lost(lease, reason, cancel=cancel)
     return responses
 
 

@@ -21,7 +21,7 @@ from app.service.work.other_jobs import add_changes_of_other_jobs
 from app.store.database import Connection, Database
 from app.store.studies.studies import find_study_by_id, objectives_of_all
 from app.store.wakeups import notify
-from app.store.work.apply import apply_all
+from app.store.work.apply_changes import apply_all
 from app.store.work.row_locks import lock_jobs_of, lock_studies_of
 from app.store.work.workers import count_attempts
 from counterpoise.wire.codes import FailureKind, JobState, Outcome

@@ -1,7 +1,5 @@
 """The command `run`: a study with server, planner and workers on this machine."""
 
-import signal
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +16,7 @@ from counterpoise.commands.output import (
     terminal,
 )
 from counterpoise.commands.run.study_file import read_study_file
+from counterpoise.commands.signals import end_on_signals
 from counterpoise.errors import RequestFailed
 
 INTERRUPTED = 130
@@ -108,8 +107,7 @@ def run(
     folder = out or Path(f"counterpoise-{specification['name']}")
     home = Path.cwd() if file == "-" else Path(file).absolute().parent
     messages = Console(stderr=True, highlight=False)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _exit)
+    end_on_signals()
     try:
         if restart and server is None:
             move_aside(folder)
@@ -136,7 +134,3 @@ def run(
         raise typer.Exit(INTERRUPTED)
     if not result.front:
         raise typer.Exit(FAILED)
-
-
-def _exit(number: int, _: object) -> None:
-    sys.exit(128 + number)

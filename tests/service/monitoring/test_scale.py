@@ -11,11 +11,11 @@ import pytest
 from sqlalchemy import Connection, event, text
 from sqlalchemy.engine import Engine
 
+from app.service.models.model_quality import model_quality
+from app.service.models.predictions import predicted_front
 from app.service.monitoring.balance import balance
 from app.service.monitoring.convergence import convergence
-from app.service.monitoring.models import models
 from app.service.monitoring.overview import overview
-from app.service.monitoring.predictions import predicted_front
 from app.service.monitoring.speeds import CONSIDERED, worker_speeds
 from app.service.monitoring.timeline import TimelineRequest, timeline
 from app.store.database import Database
@@ -131,7 +131,7 @@ def test_requests_on_a_large_study_read_a_bounded_number_of_rows(
     assert worker_speeds(database, "wing").items[0].done == CONSIDERED
 
     assert len(convergence(database, "wing", 50).points) == 50
-    assert len(models(database, "wing", 50).outputs[0].steps) == 50
+    assert len(model_quality(database, "wing", 50).outputs[0].steps) == 50
     assert len(balance(database, "wing", 50).items) == 100
     ((_, item),) = overview(database, 0, 1)
     assert len(item.hypervolume) <= 24
@@ -148,7 +148,7 @@ PARAMETERS = {
 CALLS: dict[str, Callable[[Database], Any]] = {
     "timeline": lambda database: timeline(database, "wing", TimelineRequest()),
     "convergence": lambda database: convergence(database, "wing", 50),
-    "models": lambda database: models(database, "wing", 50),
+    "models": lambda database: model_quality(database, "wing", 50),
     "balance": lambda database: balance(database, "wing", 50),
     "overview": lambda database: overview(database, 0, 10),
     "speeds": lambda database: worker_speeds(database, "wing"),

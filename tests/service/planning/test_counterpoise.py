@@ -11,7 +11,7 @@ import pytest
 from app.domain.planning.scheduling import COMMON_POINTS
 from app.optimizer.strategies.catalogue import SERVICE_MODELS, STRATEGIES
 from app.service.planning.compute_step import strategy_of
-from app.service.planning.past import Past
+from app.service.planning.past_samples import Past
 from app.service.planning.replay import replay
 from app.service.planning.snapshot import problem_of, read_past, search_snapshot
 from app.service.studies.explain_job import explain_job

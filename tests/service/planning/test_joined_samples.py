@@ -12,7 +12,8 @@ from app.planner.planner import claim_due_step
 from app.service.files.import_evaluations import import_evaluations
 from app.service.files.json_reader import read_json
 from app.service.planning.commit_step import commit_step
-from app.service.planning.compute_step import Plan, compute_step
+from app.service.planning.compute_step import compute_step
+from app.service.planning.plan import Plan
 from app.service.planning.replay import replay
 from app.service.studies.evaluate_point import evaluate_point
 from app.store.database import Database

@@ -6,7 +6,7 @@ import sys
 KILLED = """
 import os
 from app.process_pool import RestartingPool, follow_parent
-pool = RestartingPool(1, follow_parent)
+pool = RestartingPool(1, "math", follow_parent)
 print(pool.map(abs, [-3]), flush=True)
 os._exit(0)
 """

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from app.domain.studies import Study
 from app.errors import PointInvalid, PredictionsBusy, StateChanged
-from app.service.monitoring.prediction_process import PredictionProcess, PredictionTask
+from app.service.models.prediction_process import PredictionProcess, PredictionTask
 from app.service.studies.lifecycle import require_study
 from app.service.studies.points import parse_point
 from app.store.database import Database

@@ -1,4 +1,4 @@
-from app.domain.work.hanging import longest_expected_s
+from app.domain.work.hanging_runs import longest_expected_s
 
 
 def test_a_run_may_take_ten_times_the_upper_quartile() -> None:

@@ -19,6 +19,7 @@ from counterpoise.wire.specification import Specification
 
 MOST_MODELS = 8  # studies whose models the process keeps
 LONGEST_WAIT_S = 20.0
+MODELS_MODULE = "app.optimizer.models.model_arrays"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,9 @@ class PredictionProcess:
             )
         try:
             if self._pool is None:
-                self._pool = RestartingPool(1, _initialize, self._database_url)
+                self._pool = RestartingPool(
+                    1, MODELS_MODULE, _initialize, self._database_url
+                )
             (predicted,) = self._pool.map(_predict, [task])
             return predicted  # type: ignore[no-any-return]
         finally:

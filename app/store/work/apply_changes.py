@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from app.domain.studies import CoObjectives, Study
 from app.domain.work.changes import AttemptEnd, ChangeSet, Event, JobChange
-from app.domain.work.counting import OBJECTIVE_COUNTERS, Growth, growth
+from app.domain.work.counters import OBJECTIVE_COUNTERS, Growth, growth
 from app.domain.work.job_rules import LONGEST_BACKOFF_S
 from app.errors import StateChanged
 from app.store.sql.bulk import CombinedWrite, bulk_insert, bulk_update

@@ -2,8 +2,8 @@
 
 from app.domain.studies import co_objectives_of
 from app.domain.work.changes import ChangeSet, JobChange, Result, supersede
-from app.domain.work.counting import Growth
-from app.domain.work.counting import growth as growth_with_limit
+from app.domain.work.counters import Growth
+from app.domain.work.counters import growth as growth_with_limit
 from counterpoise.wire.codes import FailureKind, JobState, Outcome
 from tests.domain.records import OBJECTIVES, job
 

@@ -10,7 +10,7 @@ import numpy as np
 from app.domain.samples import Sample
 from app.domain.steps import Step
 from app.optimizer.snapshot import Forecasts
-from app.service.planning.past import Past
+from app.service.planning.past_samples import Past
 from counterpoise.wire.codes import StepKind
 
 # A sample's id and the report on it, see `FullSampleReport`

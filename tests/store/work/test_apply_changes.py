@@ -23,7 +23,7 @@ from app.store.tables import (
     steps,
     studies,
 )
-from app.store.work.apply import apply
+from app.store.work.apply_changes import apply
 from app.store.work.row_locks import lock_jobs, lock_study
 from counterpoise.wire.codes import FailureKind, JobState, Outcome
 from tests.store.small_study import SmallStudy

@@ -34,7 +34,7 @@ Values = Mapping[tuple[int, int], float]
 Predicted = tuple[StepPart, int, dict[str, Any]]
 
 
-def models(database: Database, name: str, most: int) -> ModelsView:
+def model_quality(database: Database, name: str, most: int) -> ModelsView:
     with database.read() as connection:
         study = require_study(connection, name)
         objectives = objectives_of(connection, study.id)

@@ -1,0 +1,1 @@
+"""What the models of steps predict, and how well."""
