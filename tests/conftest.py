@@ -1,9 +1,13 @@
-"""Both databases for every store and service test: SQLite, and a real PostgreSQL that a
-wheel brings along.
+"""Both databases: SQLite, and a real PostgreSQL that a wheel brings along.
+
+Tests of the store, of jobs and of reliability run on both. Those of `ON_ONE_DATABASE`
+concern what lies above the store: `make test` runs half of them on each database,
+`make slow` the other halves.
 """
 
 import shutil
 import signal
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,24 +48,40 @@ LONG_ROOMS = (
 )
 
 
+ON_ONE_DATABASE = (
+    "tests/api/routes/",
+    "tests/service/files/",
+    "tests/service/planning/",
+)
+DATABASES = ("sqlite", "postgresql")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long tests first, so that processes that share the files end together."""
     items.sort(key=lambda item: item.path.parent.name not in LONG_ROOMS)
     for item in items:
-        mark_slow_backend(item)
+        if backend_of(item) in slow_backends_of(item):
+            item.add_marker(pytest.mark.slow)
 
 
-def mark_slow_backend(item: pytest.Item) -> None:
-    """`slow_on("postgresql")`: with that database, a test runs in `make slow` only."""
+def backend_of(item: pytest.Item) -> str | None:
+    is_parametrized = isinstance(item, pytest.Function) and hasattr(item, "callspec")
+    return item.callspec.params.get("backend") if is_parametrized else None  # type: ignore[attr-defined]
+
+
+def slow_backends_of(item: pytest.Item) -> tuple[str, ...]:
+    """The databases with which a test runs in `make slow` only: those of
+    `slow_on("postgresql")`, or one of the two by the test's name.
+    """
     marker = item.get_closest_marker("slow_on")
-    parameters = (
-        item.callspec.params
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
-        else {}
-    )
-    if marker is not None and parameters.get("backend") in marker.args:
-        item.add_marker(pytest.mark.slow)
+    if marker is not None:
+        return marker.args
+    chosen = [mark.args[0] for mark in item.iter_markers("parametrize")]
+    if item.nodeid.startswith(ON_ONE_DATABASE) and "backend" not in chosen:
+        name = item.originalname if isinstance(item, pytest.Function) else item.name
+        return (DATABASES[zlib.crc32(name.encode()) % 2],)
+    return ()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -98,7 +118,7 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=DATABASES)
 def backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

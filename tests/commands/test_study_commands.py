@@ -101,6 +101,12 @@ def test_show(run: Run, api: FakeApi) -> None:
     )
 
 
+def test_show_counts_withdrawn_samples(run: Run, api: FakeApi) -> None:
+    study = STUDY.model_copy(update={"withdrawn": 2})
+    api.responses["GET /studies/wing"] = (200, study.model_dump())
+    assert "36 planned, 2 withdrawn" in run("study", "show", "wing").stdout
+
+
 def test_show_fits_into_72_columns() -> None:
     console = Console(file=io.StringIO(), width=72)
     with console.capture() as screen:

@@ -248,6 +248,14 @@ def test_the_panel_fits(width: int) -> None:
     assert "…" not in whole
 
 
+def test_the_panel_counts_infeasible_runs_and_withdrawn_samples() -> None:
+    drag = DRAG.model_copy(update={"infeasible": 6})
+    study = STUDY.model_copy(update={"objectives": [drag], "withdrawn": 5})
+    text = shown(Snapshot(study, [], eta(study, [])), 100)
+    full = next(line for line in text if "full samples" in line)
+    assert full.split()[3:] == ["33", "of", "60", "5"]
+
+
 def test_the_panel_has_errors_and_health() -> None:
     young = STUDY.model_copy(update={"hypervolume": None, "health": [NO_PLANNER]})
     whole = "\n".join(

@@ -175,9 +175,9 @@ def test_the_job_of_a_killed_worker_is_evaluated_by_another_and_no_process_is_le
 
 
 @pytest.mark.parametrize(
-    ("processes", "slots"), [(5, 10), pytest.param(50, 1, marks=pytest.mark.slow)]
+    ("processes", "slots"), [(3, 8), pytest.param(50, 1, marks=pytest.mark.slow)]
 )
-def test_fifty_workers_evaluate_every_job_once(
+def test_many_workers_evaluate_every_job_once(
     database_url: str, tmp_path: Path, processes: int, slots: int
 ) -> None:
     with (

@@ -205,12 +205,16 @@ def is_wanted(job: Job, attempt: Attempt, timeout_s: float | None) -> bool:
     """Whether an attempt whose lease expired should go on: its value is missing, and
     hours may be in it.
     """
-    in_time = timeout_s is None or attempt.age_s < timeout_s
     value_is_missing = job.state in (JobState.READY, JobState.LEASED, JobState.FAILED)
-    return in_time and value_is_missing and attempt.outcome is Outcome.EXPIRED
+    has_expired = attempt.outcome is Outcome.EXPIRED
+    return has_expired and value_is_missing and not _is_over(attempt, timeout_s)
 
 
-def loss_reason(job: Job, attempt: Attempt) -> CancelReason:
+def _is_over(attempt: Attempt, timeout_s: float | None) -> bool:
+    return timeout_s is not None and attempt.age_s >= timeout_s
+
+
+def loss_reason(job: Job, attempt: Attempt, timeout_s: float | None) -> CancelReason:
     """Why a lease is no longer its worker's."""
     if attempt.outcome is Outcome.CANCELLED:
         return CancelReason.CANCELLED
@@ -218,6 +222,8 @@ def loss_reason(job: Job, attempt: Attempt) -> CancelReason:
         return CancelReason.LEASE_ENDED
     if job.sample_infeasible and job.state is JobState.SUPERSEDED:
         return CancelReason.SAMPLE_INFEASIBLE
+    if job.state is JobState.READY and _is_over(attempt, timeout_s):
+        return CancelReason.TIMEOUT
     return _LOSS_REASONS[job.state]
 
 

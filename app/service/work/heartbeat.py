@@ -131,13 +131,11 @@ def _revive_in_study(
         if lease in deadlines:
             responses[lease] = _kept(lease, deadlines[lease].expires_at)
         else:
-            is_wanted = job_rules.is_wanted(
-                job, attempt, objectives[job.objective].timeout_s
-            )
+            timeout_s = objectives[job.objective].timeout_s
+            is_wanted = job_rules.is_wanted(job, attempt, timeout_s)
+            reason = job_rules.loss_reason(job, attempt, timeout_s)
             cancel = study.cancel_running or not is_wanted
-            responses[lease] = _lost(
-                lease, job_rules.loss_reason(job, attempt), cancel=cancel
-            )
+            responses[lease] = _lost(lease, reason, cancel=cancel)
     return responses
 
 

@@ -18,6 +18,7 @@ from sqlalchemy import (
     bindparam,
     case,
     delete,
+    exists,
     func,
     literal_column,
     select,
@@ -140,14 +141,24 @@ def seen_within(seconds: float) -> ColumnElement[bool]:
 
 
 def record_sign_of_life(connection: Connection, leases: Iterable[str]) -> None:
-    """Record that the workers that hold these leases were seen."""
-    holders = connection.execute(_LOCK_HOLDERS, {"leases": leases}).scalars().all()
-    connection.execute(_SEEN_NOW, {"ids": holders})
+    """Record that the workers that hold these leases were seen, and whether one of them
+    is a process whose name another process has taken since.
+    """
+    holders = connection.execute(_LOCK_HOLDERS, {"leases": leases}).all()
+    connection.execute(_SEEN_NOW, {"ids": [row.id for row in holders]})
+    shared = [row.id for row in holders if row.is_shared]
+    if shared:
+        connection.execute(_SHARED_NOW, {"ids": shared})
 
 
 _held = attempts_with_leases("held")
+_is_shared = exists().where(
+    _held.c.worker_id == workers.c.id,
+    _held.c.instance != workers.c.instance,
+    workers.c.left_at.is_(None),
+)
 _LOCK_HOLDERS = (
-    select(workers.c.id)
+    select(workers.c.id, _is_shared.label("is_shared"))
     .where(workers.c.id.in_(select(_held.c.worker_id)))
     .order_by(by_code_points(workers.c.name))
     .with_for_update()
@@ -156,6 +167,11 @@ _SEEN_NOW = (
     update(workers)
     .where(in_array(workers.c.id, "ids"))
     .values(last_seen_at=database_now())
+)
+_SHARED_NOW = (
+    update(workers)
+    .where(in_array(workers.c.id, "ids"))
+    .values(shared_at=database_now())
 )
 
 

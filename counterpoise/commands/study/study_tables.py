@@ -60,6 +60,8 @@ def state_text(study: StudySummary) -> str:
 def study_panel(study: StudyView) -> Panel:
     """A study on one screen."""
     full = f"{study.evaluated_full} of {study.budget} full samples evaluated, {study.planned_full} planned"
+    if study.withdrawn:
+        full += f", {study.withdrawn} withdrawn"
     if study.imported:
         full += f", {study.imported} imported"
     progress = Table.grid(padding=(0, 2))

@@ -78,6 +78,7 @@ def _progress(snapshot: Snapshot) -> Table:
         bar(full, study.budget),
         str(study.evaluated_full),
         f"of {study.budget}",
+        *(("", str(study.withdrawn)) if has_infeasible else ()),
     )
     for output in study.outputs:
         if output.same_run_as is not None:

@@ -258,5 +258,11 @@ def test_an_expired_attempt_goes_on_while_the_value_is_missing(
 ) -> None:
     lost = job(state=state, lease="other" if state is JobState.LEASED else None)
     assert is_wanted(lost, EXPIRED, None) is wanted
-    assert loss_reason(lost, EXPIRED) is reason
-    assert loss_reason(lost, attempt(outcome=Outcome.DONE)) is CancelReason.LEASE_ENDED
+    assert loss_reason(lost, EXPIRED, None) is reason
+    done = attempt(outcome=Outcome.DONE)
+    assert loss_reason(lost, done, None) is CancelReason.LEASE_ENDED
+
+
+def test_a_lease_that_expired_at_the_time_limit_is_reported_as_such() -> None:
+    assert loss_reason(READY, EXPIRED, timeout_s=12.5) is CancelReason.TIMEOUT
+    assert loss_reason(READY, EXPIRED, timeout_s=12.6) is CancelReason.LEASE_EXPIRED

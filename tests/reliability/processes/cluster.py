@@ -41,6 +41,7 @@ def specification(number: int, initial_samples: int, lease_s: float) -> dict[str
         "initial_samples": initial_samples,
         "batch_size": BATCH,
         "generations": 2,
+        "models": "paper",  # the faster ones
         "lease_s": lease_s,
         "max_losses": 1000,
         "seed": number,

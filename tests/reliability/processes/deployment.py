@@ -249,4 +249,5 @@ class Deployment:
 
 def specification(number: int) -> dict[str, Any]:
     identity = {"name": f"plate{number}", "seed": SPEC["seed"] + number}
-    return {**SPEC, **identity, "lease_s": LEASE_S, "max_losses": 1000}
+    faster = {"models": "paper"}
+    return {**SPEC, **identity, **faster, "lease_s": LEASE_S, "max_losses": 1000}

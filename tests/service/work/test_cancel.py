@@ -81,6 +81,29 @@ def test_a_name_that_two_processes_use_is_reported(lab: Lab) -> None:
     assert "worker_name_shared" in lab.health()
 
 
+def test_a_process_that_works_on_while_another_has_its_name_is_reported(
+    lab: Lab,
+) -> None:
+    """It need not ask again: a run can take days."""
+    (old,) = lab.ask("crash", instance="first")
+    heartbeat(lab.database, [old.lease])
+    (new,) = lab.ask("crash", instance="second")
+    heartbeat(lab.database, [new.lease])
+    assert "worker_name_shared" not in lab.health()
+    heartbeat(lab.database, [old.lease])
+    assert "worker_name_shared" in lab.health()
+
+
+def test_a_process_that_works_on_after_another_has_ended_is_not_reported(
+    lab: Lab,
+) -> None:
+    (old,) = lab.ask("crash", instance="first")
+    lab.ask("crash", instance="second")
+    goodbye(lab.database, "w", "second")
+    heartbeat(lab.database, [old.lease])
+    assert "worker_name_shared" not in lab.health()
+
+
 def test_a_lease_is_never_longer_than_the_time_limit(database: Database) -> None:
     objectives = [
         {"name": "mass", "evaluation_time_s": 1.0},
