@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def run_demo(folder: Path) -> str:
-    command = [COUNTERPOISE, "demo", "--seeds", "1", "--out", str(folder)]
+    command = [str(COUNTERPOISE), "demo", "--seeds", "1", "--out", str(folder)]
     subprocess.run(command, check=True)  # noqa: S603
     return f"sqlite:///{folder / 'counterpoise-demo.db'}"
 
