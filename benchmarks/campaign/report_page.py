@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from benchmarks.campaign import tables
+from benchmarks.campaign import engineering, tables
 from benchmarks.campaign.campaigns import CAMPAIGNS, Campaign, Choice, specs_of
 from benchmarks.campaign.commands import command_of
 from benchmarks.campaign.execute import on_file
@@ -27,6 +27,7 @@ def write_page(page: Path, results: Path = RESULTS) -> None:
     sections = [HEAD, _overview(results)]
     for name, campaign in CAMPAIGNS.items():
         sections.append(_section(name, campaign, results, page.parent))
+    sections += engineering.sections(results)
     page.write_text("\n".join(sections))
 
 

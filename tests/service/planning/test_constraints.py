@@ -10,11 +10,12 @@ from app.service.files.import_evaluations import import_evaluations
 from app.service.files.json_reader import read_json
 from app.service.planning.replay import replay
 from app.service.studies.front import front_view
+from app.service.studies.lifecycle import retry
 from app.service.studies.listings import list_samples
 from app.store.database import Database
 from app.store.tables import steps
 from counterpoise.wire.codes import FrontCode, HealthCode
-from counterpoise.wire.specification import CONDITIONAL_STRATEGIES, Strategy
+from counterpoise.wire.specification import Strategy
 from counterpoise.wire.views import SampleView
 from counterpoise.wire.work import Job, Tell
 from tests.service.lab import Lab
@@ -32,8 +33,8 @@ SMALL: dict[str, Any] = {
 }
 
 
-# Those that apply to any objectives
-ANY = [name for name in get_args(Strategy) if name not in CONDITIONAL_STRATEGIES]
+# All apply to two objectives of different cost and floats
+ANY = get_args(Strategy)
 
 
 def full_samples(lab: Lab) -> list[SampleView]:
@@ -79,6 +80,9 @@ def test_a_sample_lists_the_limits_that_it_breaks(database: Database) -> None:
         ]
         assert sample.broken_limits == broken
         assert sample.infeasible == bool(broken)
+    assert any(sample.infeasible for sample in full_samples(lab))
+    # Their values are known: there is nothing to run again
+    assert retry(database, lab.name, None, infeasible=True) == 0
 
 
 def test_a_front_is_of_feasible_samples_by_hand(database: Database) -> None:
