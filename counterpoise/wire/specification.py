@@ -41,7 +41,9 @@ Strategy = Literal[
 ]  # fmt: skip
 Models = Literal["paper", "evidence"]
 # A server checks whether they apply to a study
-CONDITIONAL_STRATEGIES = ("mht", "fast-first", "t-saea", "tr-saea", "tc-saea")
+CONDITIONAL_STRATEGIES = (
+    "k-rvea", "hk-rvea", "mht", "fast-first", "t-saea", "tr-saea", "tc-saea",
+)  # fmt: skip
 BENCHMARK_ONLY = "sbp-nogpc"
 NAME_RULE = (
     "a name is 1 to 100 of A-Z a-z 0-9 . _ - and begins with a letter or a digit"

@@ -35,6 +35,8 @@ SMALL: dict[str, Any] = {
 
 # All apply to two objectives of different cost and floats
 ANY = get_args(Strategy)
+# One of each way to follow limits
+REPLAYED = ("sbp-bo", "k-rvea", "counterpoise")
 
 
 def full_samples(lab: Lab) -> list[SampleView]:
@@ -43,10 +45,11 @@ def full_samples(lab: Lab) -> list[SampleView]:
 
 @pytest.mark.parametrize("backend", ["sqlite"])
 @pytest.mark.parametrize("strategy", ANY)
-def test_every_strategy_ends_with_a_feasible_front_and_replays(
+def test_every_strategy_ends_with_a_feasible_front(
     database: Database, strategy: str
 ) -> None:
-    lab = Lab(database, **SMALL, strategy=strategy)
+    shorter = {**SMALL, "budget": 7, "batch_size": 3}
+    lab = Lab(database, **shorter, strategy=strategy)
     view = lab.run()
     assert (view.phase, view.ending) == ("finished", "budget_used")
     complete = [each for each in full_samples(lab) if len(each.values) == 4]
@@ -62,7 +65,8 @@ def test_every_strategy_ends_with_a_feasible_front_and_replays(
     assert view.feasible == len(feasible)
     assert view.hypervolume is not None
     assert set(view.hypervolume.reference_point) == {"mass", "crash"}
-    assert all(again.equal for again in replay(database, lab.name, None))
+    if strategy in REPLAYED:
+        assert all(again.equal for again in replay(database, lab.name, None))
     lab.check_counters()
 
 
