@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
+from multiprocessing.context import BaseContext
 from typing import Any
 
 from counterpoise.child_processes import end_with_parent
@@ -20,14 +21,14 @@ class RestartingPool:
     processes was killed.
 
     Its processes are copies of a server process that has imported `module`: slow
-    imports are made once, and their memory is shared. A pool that is made in such a
-    process copies the same server.
+    imports are made once, and their memory is shared. Without a module they are copies
+    of this process, which must itself be such a copy and have no threads that hold locks.
     """
 
     def __init__(
         self,
         size: int,
-        module: str,
+        module: str | None,
         initializer: Callable[..., None],
         *arguments: Any,
     ) -> None:
@@ -40,17 +41,22 @@ class RestartingPool:
     def _start(self) -> None:
         if QUIET_TRACKER not in sys.warnoptions:
             sys.warnoptions.append(QUIET_TRACKER)
-        context = get_context("forkserver")
-        context.set_forkserver_preload([self._module])
         self._pool = ProcessPoolExecutor(
             self._size,
-            context,
+            self._context(),
             initializer=self._initializer,
             initargs=self._arguments,
         )
         # Now, not when the first step is due
         for _ in range(self._size):
             self._pool.submit(int)
+
+    def _context(self) -> BaseContext:
+        if self._module is None:
+            return get_context("fork")
+        context = get_context("forkserver")
+        context.set_forkserver_preload([self._module])
+        return context
 
     def map(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> list[Any]:
         given = list(tasks)

@@ -40,6 +40,13 @@ class Step:
     def name(self, objectives: Sequence[str]) -> str:
         return step_name(self.kind, self.number, self.objective, objectives)
 
+    @property
+    def found_no_point(self) -> bool:
+        """Whether a search step proposed no full sample: the space is used up."""
+        record = self.record or {}
+        is_empty = record.get("full_sources") == [] and not record.get("promoted")
+        return self.kind is StepKind.SEARCH and is_empty
+
 
 def step_name(
     kind: StepKind, number: int, objective: int, objectives: Sequence[str]

@@ -30,6 +30,10 @@ class Limit:
     def is_limited(self) -> bool:
         return self.lower > -inf or self.upper < inf
 
+    @property
+    def is_two_sided(self) -> bool:
+        return self.lower > -inf and self.upper < inf
+
     def excess(self, y: Floats) -> Floats:
         """By how much each value violates the limit, in its unit; 0 if it does not."""
         return np.maximum(np.maximum(self.lower - y, y - self.upper), 0.0)
@@ -39,6 +43,11 @@ class Limit:
         s = np.maximum(deviation, SMALLEST_DEVIATION)
         below = ndtr((self.upper - mu) / s)
         return np.asarray(below - ndtr((self.lower - mu) / s))
+
+    def worsen(self, mu: Floats, by: Floats) -> Floats:
+        """Means moved towards the nearer limit, or farther beyond it."""
+        is_upper = self.upper - mu <= mu - self.lower
+        return np.where(is_upper, mu + by, mu - by)
 
     def margin(self, y: Floats) -> Floats:
         """How far each value is beyond the nearest limit, in its unit; negative inside."""

@@ -7,6 +7,7 @@ from numpy.random import Generator
 from app.optimizer.models.fit_task import FrozenModels, Map
 from app.optimizer.models.surrogate import Truth
 from app.optimizer.problem import Problem
+from app.optimizer.proposal.exhausted_space import with_known_points
 from app.optimizer.proposal.proposal import Proposal
 from app.optimizer.proposal.repetition import with_repetition
 from app.optimizer.snapshot import Snapshot
@@ -37,4 +38,5 @@ def propose(
         raise ValueError(refusal)
     resources = Resources(fit, truth or {}, frozen, clock)
     proposal = strategy.step(problem, snapshot, strategy, rng, resources)
+    proposal = with_known_points(snapshot, proposal)
     return with_repetition(problem, snapshot, proposal)

@@ -91,7 +91,7 @@ class Snapshot:
     ] = ()  # (n_j,): the step that proposed it; of a late value of a stream, when it came
     infeasible: tuple[
         Floats, ...
-    ] = ()  # (n_i, d): enter the model of objective i as its worst value seen
+    ] = ()  # (n_i, d): points that a run of objective i reported as infeasible
     frozen: tuple[Data | None, ...] = ()
     pending: tuple[Floats, ...] = ()  # (n_i, d): proposed, not yet told
     taken: tuple[

@@ -38,19 +38,15 @@ _resources: dict[str, Any] = {}  # of the step process
 
 
 def _initialize(database_url: str) -> None:
-    _initialize_fitter()
+    os.nice(NICENESS)  # which the fitters inherit
+    follow_parent()
     size = min(os.cpu_count() or 1, MOST_FITTERS)
-    fitters = RestartingPool(size, STEP_MODULE, _initialize_fitter)
+    fitters = RestartingPool(size, None, follow_parent)
     _resources["database"] = Database(database_url, pool_size=1)
     _resources["fitters"] = fitters
     # At exit, close the pool first: otherwise this process and the fitters would wait
     # for each other.
     Finalize(None, fitters.close, exitpriority=100)
-
-
-def _initialize_fitter() -> None:
-    os.nice(NICENESS)
-    follow_parent()
 
 
 def _compute(step: Step) -> Plan:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from benchmarks.campaign import tables
+from benchmarks.campaign import engineering, tables
 from benchmarks.campaign.campaigns import CAMPAIGNS, Campaign, Choice, specs_of
 from benchmarks.campaign.commands import command_of
 from benchmarks.campaign.execute import on_file
@@ -29,6 +29,7 @@ def write_page(page: Path, results: Path = RESULTS) -> None:
     for name, campaign in CAMPAIGNS.items():
         sections.append(_section(name, campaign, results, page.parent))
     sections.append(slots_section(results))
+    sections += engineering.sections(results)
     page.write_text("\n".join(sections))
 
 

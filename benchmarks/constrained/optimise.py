@@ -34,6 +34,7 @@ def begin(
         nothing,
         nothing,
         np.empty((0, outputs)),
+        np.empty(0, dtype=np.int64),
         extra=[Data(nothing, np.empty(0))] * outputs,
         steps=[np.empty(0, dtype=np.int64)] * outputs,
         infeasible=[nothing] * outputs,
@@ -41,7 +42,7 @@ def begin(
         pool=no_samples(d, outputs),
     )
     rng = generator(seed, StepKind.INITIAL, NO_OBJECTIVE, 0)
-    told.add_full(initial_design(declared, problem.n, rng))
+    told.add_full(initial_design(declared, problem.n, rng), 0)
     if strategy.initial.common:
         points = initial_points(declared, problem.n, told.full, rng)
         for j, U in enumerate(points):
@@ -92,8 +93,8 @@ def optimise(
     while len(told.full) < budget:
         rng = generator(seed, StepKind.SEARCH, NO_OBJECTIVE, snapshot.step)
         proposal = propose(declared, snapshot, strategy, rng)
-        told.promote(proposal.promoted)
-        told.add_full(proposal.full)
+        told.promote(proposal.promoted, snapshot.step)
+        told.add_full(proposal.full, snapshot.step)
         for j, U in enumerate(proposal.cheap):
             told.add_extra(j, U, snapshot.step)
         if strategy.initial.common:
@@ -121,5 +122,6 @@ def _snapshot(told: Told, step: int, budget: int) -> Snapshot:
         infeasible=tuple(told.infeasible),
         frozen=tuple(told.frozen),
         pool=told.pool,
+        full_steps=told.full_steps,
         taken=(told.full,) * len(told.declared.outputs),
     )

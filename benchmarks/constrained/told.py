@@ -39,6 +39,7 @@ class Told:
     full: Array  # (n, d): all full samples, in order
     X: Array  # (n, d): those with all values
     F: Array  # (n, M)
+    full_steps: NDArray[np.int64]  # (n,): the step that asked for each row of X
     extra: list[Data] = field(default_factory=list)
     steps: list[NDArray[np.int64]] = field(default_factory=list)
     infeasible: list[Array] = field(default_factory=list)
@@ -67,8 +68,10 @@ class Told:
         """
         return 0 if self.problem.hidden is not None else self.problem.m - 1
 
-    def add_full(self, U: Array) -> None:
+    def add_full(self, U: Array, step: int) -> None:
         Y, infeasible = self.values(U)
+        count = int((~infeasible).sum())
+        self.full_steps = np.append(self.full_steps, np.full(count, step))
         self.full = np.vstack([self.full, U])
         self.X = np.vstack([self.X, U[~infeasible]])
         self.F = np.vstack([self.F, Y[~infeasible]])
@@ -97,8 +100,8 @@ class Told:
         new = Samples(points[kept], values, known[kept], steps)
         self.pool = join(self.pool, new)
 
-    def promote(self, rows: NDArray[np.int64]) -> None:
-        self.add_full(self.pool.X[rows])
+    def promote(self, rows: NDArray[np.int64], step: int) -> None:
+        self.add_full(self.pool.X[rows], step)
         self.pool = self.pool.rows(np.setdiff1d(np.arange(len(self.pool)), rows))
 
     def of_output(self, j: int, U: Array) -> tuple[Array, Bools]:

@@ -49,7 +49,8 @@ def main() -> None:
 
 
 def run_demo(folder: Path) -> str:
-    subprocess.run([COUNTERPOISE, "demo", "--out", str(folder)], check=True)  # noqa: S603
+    command = [str(COUNTERPOISE), "demo", "--seeds", "1", "--out", str(folder)]
+    subprocess.run(command, check=True)  # noqa: S603
     return f"sqlite:///{folder / 'counterpoise-demo.db'}"
 
 

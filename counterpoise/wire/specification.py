@@ -41,7 +41,9 @@ Strategy = Literal[
 ]  # fmt: skip
 Models = Literal["paper", "evidence"]
 # A server checks whether they apply to a study
-CONDITIONAL_STRATEGIES = ("mht", "fast-first", "t-saea", "tr-saea", "tc-saea")
+CONDITIONAL_STRATEGIES = (
+    "k-rvea", "hk-rvea", "mht", "fast-first", "t-saea", "tr-saea", "tc-saea",
+)  # fmt: skip
 BENCHMARK_ONLY = "sbp-nogpc"
 NAME_RULE = (
     "a name is 1 to 100 of A-Z a-z 0-9 . _ - and begins with a letter or a digit"
@@ -453,6 +455,8 @@ def _message(detail: ErrorDetails) -> str:
     match detail["type"]:
         case "missing":
             return "is required"
+        case "extra_forbidden" if _is_noise_of_constraint(detail["loc"]):
+            return "is for objectives; the noise of a constraint is always estimated: leave it out"
         case "extra_forbidden":
             fields = _fields(detail["loc"])
             hint = (
@@ -478,6 +482,10 @@ def _message(detail: ErrorDetails) -> str:
         case "literal_error":
             return must_be_one_of(detail["ctx"]["expected"], detail["input"])
     return str(detail["msg"]).removeprefix("Value error, ")
+
+
+def _is_noise_of_constraint(location: tuple[int | str, ...]) -> bool:
+    return location[0] == "constraints" and location[-1] == "noise"
 
 
 def _fields(location: tuple[int | str, ...]) -> list[str]:

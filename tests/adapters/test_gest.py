@@ -138,7 +138,7 @@ def test_values_that_arrive_apart_and_the_loop_of_the_page(
 
 def check_values_apart(client: Client) -> None:
     with CounterpoiseGenerator(
-        VOCS_OF_PLATE, client, "apart", 5, initial_samples=4, seed=1
+        VOCS_OF_PLATE, client, "apart", 5, initial_samples=4, seed=1, strategy="random"
     ) as generator:
         eventually(lambda: list(client.samples("apart")), "the initial design")
         points = generator.suggest(3)

@@ -24,6 +24,7 @@ objectives:
 initial_samples: 4
 budget: 5
 seed: 1
+strategy: random
 """
 
 

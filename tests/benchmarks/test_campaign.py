@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from benchmarks.campaign import tables
 from benchmarks.campaign.campaigns import CAMPAIGNS, Choice, specs_of
 from benchmarks.campaign.commands import command_of
+from benchmarks.campaign.engineering import COMPARISONS, table
 from benchmarks.campaign.execute import open_executor
 from benchmarks.campaign.plots import draw, quartiles, quartiles_in_time
 from benchmarks.campaign.report_page import write_page
@@ -257,11 +258,33 @@ def test_the_page_says_what_was_run_and_what_was_not(tmp_path: Path) -> None:
     assert "| [tab1](#tab1) | 3 | 960 | 0-4 |" in text
     assert "- `k-rvea`: 2 of 240 runs, seeds 0, 1, made by one version" in text
     assert "- `counterpoise`: **not run yet**" in text
-    assert text.count("**Not run yet.**") == len(CAMPAIGNS)  # slots, too
+    # Slots, too
+    assert text.count("**Not run yet.**") == len(CAMPAIGNS) + len(COMPARISONS)
     assert "images/benchmarks/tab1/dtlz2-m3-r5.svg" in text
     assert (tmp_path / "images/benchmarks/tab1/dtlz2-m3-r5.svg").exists()
     assert "--problem dtlz2 --m 3 --strategy sbp-bo --seeds 0 --results" in text
     assert "| dtlz2 | 3 | 5 | igd_plus | 0.04 (0, 1) | 0.1 (0, 2) |" in text
+
+
+def test_a_comparison_has_means_of_each_method() -> None:
+    rows = [
+        {
+            "problem": "osy",
+            "method": method,
+            "seed": seed,
+            "feasible_share": 0.5 + 0.2 * seed,
+            "hypervolume_ratio": volume,
+        }
+        for method, volume in (("sbp-bo", 0.9), ("random", 0.1))
+        for seed in range(2)
+    ]
+    assert table(rows).splitlines() == [
+        "| problem | seeds | sbp-bo | random |",
+        "|---|---|---|---|",
+        "| osy | 2 | 60%, 0.900 | 60%, 0.100 |",
+    ]
+    del rows[0]["feasible_share"], rows[1]["feasible_share"]
+    assert table(rows[:2]).splitlines()[2] == "| osy | 2 | 0.900 |"
 
 
 def test_quartiles_by_hand() -> None:

@@ -46,6 +46,8 @@ def test_readers_see_no_actions_and_admins_confirm_theirs(
     page.get_by_label("New budget").fill("1000001")
     page.get_by_role("dialog").get_by_role("button", name="Extend").click()
     expect(page.get_by_role("dialog").get_by_role("alert")).to_be_visible()
+    page.evaluate("location.hash = '#/workers'")
+    expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_an_expired_cookie_leads_to_the_login_and_back(

@@ -60,6 +60,7 @@ def test_the_list_shows_state_progress_and_health(
     expect(row.get_by_role("img", name="Hypervolume over")).to_be_visible()
     failed = page.get_by_role("row").filter(has_text="failed")
     expect(failed).to_contain_text("warning")
+    expect(failed).to_contain_text("Finished without a front")
 
 
 def test_a_study_without_workers_shows_the_command_that_starts_one(
@@ -125,7 +126,7 @@ def test_limits_are_shown_and_what_comes_nearest_to_them(
     page.goto(f"{server}/#/studies/infeasible")
     nearest = page.get_by_role("table", name="Nearest to feasible")
     expect(nearest.get_by_role("row").nth(1)).to_contain_text("stress")
-    expect(page.get_by_role("region", name="Health")).to_contain_text("No feasible")
+    expect(page.get_by_role("region", name="Health")).to_contain_text("kept all limits")
 
 
 def test_dark_mode_follows_the_system_and_a_choice_is_kept(

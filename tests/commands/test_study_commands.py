@@ -240,6 +240,16 @@ def test_retry_all_or_some(run: Run, api: FakeApi) -> None:
     assert json.loads(run("study", "retry", "wing", "--json").stdout) == {"jobs": 1}
 
 
+def test_retry_of_infeasible_points_tells_that_broken_limits_have_values(
+    run: Run, api: FakeApi
+) -> None:
+    api.responses["POST /studies/wing/retry"] = (200, Retried(jobs=0).model_dump())
+    assert (
+        "nothing to run again" in run("study", "retry", "wing", "--infeasible").stdout
+    )
+    assert "limit" not in run("study", "retry", "wing").stdout
+
+
 def test_evaluate_a_point(run: Run, api: FakeApi) -> None:
     point = {"sample": 61, "jobs": [7], "outside_budget": True}
     api.responses["POST /studies/wing/samples"] = (201, point)

@@ -29,6 +29,20 @@ def proposals(database: Database, study: str | None = None) -> Counter[Sample]:
         return Counter(_samples(connection, study).values())
 
 
+def without_omitted(
+    expected: Counter[Sample], proposed: Counter[Sample]
+) -> Counter[Sample]:
+    """What a replay proposes, without generations of streams that were not planned when
+    search began: a late planner omits those.
+    """
+    planned_steps = {sample[:3] for sample in proposed}
+    kept: Counter[Sample] = Counter()
+    for sample, count in expected.items():
+        if sample[0] != "stream" or sample[:3] in planned_steps:
+            kept[sample] = count
+    return kept
+
+
 def recorded_tells(database: Database, study: str | None = None) -> list[RecordedTell]:
     """The tells, in the order of the study's sequence."""
     with database.read() as connection:

@@ -78,7 +78,7 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
     watch, listing, drain, undrain = printed("Monitoring")
     assert watch.startswith("counterpoise study watch wing --until finished && ")
     with serving(database_url) as (url, _), Client(url) as client:
-        client.create_study(SPEC)
+        client.create_study({**SPEC, "models": "paper"})
         with node7(url):
             seen = shell(watch, url, database_url)
         assert "wing: finished" in seen

@@ -182,6 +182,9 @@ def test_a_planner_replaces_its_killed_step_process_and_ends_when_it_is_told_to(
             )
         family = children(process.pid)
         assert len(family) >= 2  # another step process, and fitters below it
+        # Fitters have the priority of the step process, not a lower one
+        computing = [child for child in family if computes(child)]
+        assert len({child.nice() for child in computing}) == 1
         # Processes that were about to start when the first was killed complain
         before = len(log.read_text())
         process.terminate()

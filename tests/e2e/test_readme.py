@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.processes import ROOT, free_port, run_script
+from tests.project.test_pages import with_quick_steps
 
 
 @pytest.mark.skipif(
@@ -24,6 +25,6 @@ def test_the_tour(tmp_path: Path) -> None:
     script = f"set -eu\n{tour[1]} --port {port}{tour[2]}wait".replace(
         "http://127.0.0.1:8000", url
     )
-    said = run_script(script, tmp_path, url)
+    said = run_script(with_quick_steps(script), tmp_path, url)
     assert "finished" in said, said
     assert "search:" in said, said  # of a sample on the front

@@ -33,7 +33,7 @@ def optimize(budget, **options):
             "drag": {"direction": "maximize", "unit": "N", "run": lambda x: DRAG},
         },
         budget=budget, name="plate", initial_samples=4, seed=3, progress=False,
-        **options,
+        strategy="random", **options,
     )
 """
 

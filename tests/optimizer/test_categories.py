@@ -9,9 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.problem import Objective, Problem, Variable
 from app.optimizer.propose import propose
+from app.optimizer.samples import Samples
 from app.optimizer.search.design import grid, initial_design, latin, space_size
 from app.optimizer.search.operators import breed, cross, mutate
-from app.optimizer.snapshot import Snapshot
+from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.space import decode, encode, snap
 from app.optimizer.strategies.catalogue import STRATEGIES
 
@@ -76,6 +77,30 @@ def test_a_study_of_categories_only_is_searched_to_its_last_point() -> None:
     proposal = propose(problem, snapshot, STRATEGIES["sbp-bo"], rng)
     assert len(proposal.full) == 2
     assert len(np.unique(np.vstack([X, proposal.full]), axis=0)) == 6
+    assert proposal.shortfall is not None
+
+
+def test_where_no_new_point_is_left_cheap_only_samples_become_full() -> None:
+    problem = Problem((METAL, SWITCH), (Objective("f"), Objective("g")), (3.0, 1.0))
+    everything = np.unique(grid(problem.variables), axis=0)
+    X, pool = everything[:2], everything[2:5]  # the sixth is new
+    known = np.tile([True, False], (3, 1))
+    F = np.where(known, [[3.0, 0.0], [1.0, 0.0], [2.0, 0.0]], 0.0)
+    snapshot = Snapshot(
+        2,
+        2,
+        9,
+        3,
+        X,
+        np.array([[4.0, 1.0], [5.0, 1.0]]),
+        extra=(Data(pool, F[:, 0]), Data(pool[:0], np.empty(0))),
+        pool=Samples(pool, F, known, np.ones(3, dtype=int)),
+    )
+    rng = np.random.default_rng(0)
+    proposal = propose(problem, snapshot, STRATEGIES["sbp-bo"], rng)
+    assert_array_equal(proposal.full, everything[5:])
+    # g is the same everywhere, so the smallest f first
+    assert proposal.promoted.tolist() == [1, 2]
     assert proposal.shortfall is not None
 
 

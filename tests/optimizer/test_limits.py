@@ -10,6 +10,7 @@ from scipy.stats import norm
 
 from app.optimizer.arrays import Floats
 from app.optimizer.limits import Limit, compress, margin_scale, total_violation
+from app.optimizer.models.evidence.training_rows import Told
 from app.optimizer.models.feasibility import (
     INDICATOR_RANGE,
     MOST_HIDDEN,
@@ -18,6 +19,7 @@ from app.optimizer.models.feasibility import (
     fit_hidden,
     hidden_data,
 )
+from app.optimizer.models.fit_feasibility import as_margins
 from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.problem import Constraint, Objective, Problem, Variable
 from app.optimizer.proposal.proposal import Proposal
@@ -51,6 +53,35 @@ def test_margins_are_compressed_and_keep_their_sign() -> None:
     expected = [np.log(3.0), -np.log(2.0), -np.log(1.5), np.log(5.0)]
     assert_allclose(compress(margins, 1.0), expected)
     assert_allclose(compress(1e6 * margins, 1e6), expected)
+
+
+def test_means_are_worsened_towards_the_nearer_limit() -> None:
+    mu, by = np.array([-2.0, -0.5, 0.5, 1.5, 3.0]), np.full(5, 0.25)
+    worse = Limit(-1.0, 2.0).worsen(mu, by)
+    assert_array_equal(worse, [-2.25, -0.75, 0.75, 1.75, 3.25])
+    assert_array_equal(Limit(lower=0.0).worsen(mu, by), mu - 0.25)
+    assert_array_equal(Limit(upper=0.0).worsen(mu, by), mu + 0.25)
+
+
+def told_values(*y: float) -> Told:
+    values, nothing = np.array(y), np.empty((0, 1))
+    none = Data(nothing, np.empty(0))
+    return Told(Data(values[:, None], values), none, np.empty(0, dtype=int), none)
+
+
+def test_a_model_of_one_limit_learns_margins() -> None:
+    told, limit = as_margins(told_values(1.0, 2.0, 5.0), Limit(lower=3.0))
+    # Margins 2, 1 and -2; their median size is 2
+    assert_allclose(told.full.y, [np.log(2.0), np.log(1.5), -np.log(2.0)])
+    assert limit == Limit(upper=0.0)
+
+
+def test_a_model_of_two_limits_learns_distances_from_their_middle() -> None:
+    told, limit = as_margins(told_values(1.0, 3.0, 7.0), Limit(3.0, 5.0))
+    # Distances -3, -1 and 3; their median size is 3
+    assert_allclose(told.full.y, [-np.log(2.0), -np.log(4 / 3), np.log(2.0)])
+    edge = np.log(4 / 3)
+    assert (limit.lower, limit.upper) == pytest.approx((-edge, edge))
 
 
 def test_violations_are_summed_in_units_of_the_ranges() -> None:
@@ -200,6 +231,19 @@ def test_proposals_keep_a_limit_that_the_models_know(name: str) -> None:
     )
     unlimited = np.vstack([free.full, *free.cheap])
     assert np.mean(constraint(unlimited) <= 1.2) < 0.6
+
+
+def test_a_narrow_band_is_found() -> None:
+    variables = VARIABLES[:2]
+    band = Constraint("radius", lower=0.78, upper=0.82)
+    problem = Problem(variables, OBJECTIVES, (4.0, 1.0, 1.0), constraints=(band,))
+    X = latin(variables, 20, RNG(5))
+    radius = (X**2).sum(axis=1)
+    snapshot = Snapshot(1, 20, 60, 3, X, np.column_stack([X, radius]))
+    proposal = propose(problem, snapshot, STRATEGIES["sbp-bo"], RNG(1))
+    points = np.vstack([proposal.full, *proposal.cheap])
+    # 3 % of the space keep the limits; a model of the margin finds 2 of 12
+    assert np.mean(np.abs((points**2).sum(axis=1) - 0.8) <= 0.02) >= 0.5
 
 
 def test_another_unit_of_a_constrained_output_changes_nothing() -> None:

@@ -43,17 +43,22 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     at the locked versions.
     """
     folder = tmp_path_factory.mktemp("clean")
-    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True
+    )
     pins = re.findall(
         r"^[a-z0-9.-]+==[^\\\n]+", (ROOT / "locks" / "runtime.txt").read_text(), re.M
     )
     (folder / "pins.txt").write_text("\n".join(pins))
     install: list[str | Path] = [
-        folder / "venv/bin/python",
+        sys.executable,
         "-m",
         "pip",
+        "--python",
+        folder / "venv/bin/python",
         "install",
         "--quiet",
+        "--no-compile",
         "-c",
         folder / "pins.txt",
         wheel,

@@ -403,6 +403,12 @@ SINGLE: list[tuple[str, object, str, str]] = [
     ("cheap_threshold", 0.5, "#/cheap_threshold", "greater than or equal to 1"),
     ("max_attempts", 0, "#/max_attempts", "greater than or equal to 1"),
     ("max_losses", 0, "#/max_losses", "greater than or equal to 1"),
+    (
+        "constraints",
+        [{"name": "stress", "upper": 1.0, "noise": True}],
+        "#/constraints/0/noise",
+        "always estimated",
+    ),
     # ratios
     ("ratios", [1, 2], "#/ratios", "must be an object"),
     (

@@ -11,20 +11,28 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import httpx
 import psutil
 import pytest
+from rich.console import Console
+from typer.testing import CliRunner
 
+from counterpoise.cli import app
+from counterpoise.client import Client
+from counterpoise.local.processes import LocalProcesses
 from counterpoise.wire.specification import parse_specification
 from tests.e2e.processes import COUNTERPOISE, children, environment, eventually
 from workers import synthetic
 from workers.beam.mass import mass as beam_mass
 from workers.demo import problems
-from workers.demo.comparison import evidence
-from workers.demo.report import CAUTION, conclusion
+from workers.demo.comparison import compare, evidence
+from workers.demo.report import CAUTION, comparison_table, conclusion, print_result
+from workers.demo.result import DemoResult, read_result
 from workers.demo.run_virtual_study import run as run_virtual_study
 from workers.demo.virtual_study import VirtualResult, VirtualStudy
 
@@ -104,38 +112,25 @@ def names(family: list[psutil.Process]) -> str:
 
 
 @dataclass(frozen=True)
-class Runs:
-    """Two runs in the same folder: one with tables that stays until SIGTERM, then one
-    with JSON.
-    """
+class Stayed:
+    """A run that stayed until SIGTERM."""
 
     folder: Path
-    output: str
+    report: dict[str, Any]
     messages: str
-    phase: str  # of the study, from the server that stayed
+    result: DemoResult  # from the server that stayed
     left: list[psutil.Process]  # after SIGTERM
     code: int
-    json_run: "subprocess.CompletedProcess[str]"
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+def stayed(tmp_path_factory: pytest.TempPathFactory) -> Stayed:
     folder = tmp_path_factory.mktemp("demo")
-    command = [
-        str(COUNTERPOISE),
-        *SMALL,
-        "--seeds",
-        "1",
-        "--budget",
-        "6",
-        "--stay",
-        "--out",
-        "out",
-    ]
+    options = ("--seeds", "1", "--budget", "6", "--json", "--stay", "--out", "out")
     with (
         (folder / "output").open("w") as output,
         subprocess.Popen(
-            command,
+            [str(COUNTERPOISE), *SMALL, *options],
             cwd=folder,
             env=environment(),
             stdout=output,
@@ -147,33 +142,26 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
         messages = [demo.stderr.readline()]
         while messages[-1] and "the server stays at" not in messages[-1]:
             messages.append(demo.stderr.readline())
-        url = messages[0].split()[1].rstrip(",")
-        phase = httpx.get(f"{url}/studies/dtlz2").json()["phase"]
+        with Client(messages[0].split()[1].rstrip(",")) as client:
+            problem = problems.problem("dtlz2", 2, (0.01, 0.05), 6, seed=1)
+            result = read_result(client, problem)
         family = children(demo.pid)
         demo.terminate()
         code = demo.wait()
-    json_run = run(folder, *SMALL, "--seeds", "2", "--budget", "6", "--json")
-    return Runs(
-        folder,
-        (folder / "output").read_text(),
-        "".join(messages),
-        phase,
-        alive(family),
-        code,
-        json_run,
-    )
+    report = json.loads((folder / "output").read_text())
+    return Stayed(folder, report, "".join(messages), result, alive(family), code)
 
 
-def test_with_stay_the_server_runs_until_sigterm(runs: Runs) -> None:
-    assert runs.phase == "finished"
-    assert runs.left == []
-    assert runs.code == 128 + signal.SIGTERM
+def test_with_stay_the_server_runs_until_sigterm(stayed: Stayed) -> None:
+    assert stayed.result.study.phase == "finished"
+    assert stayed.left == []
+    assert stayed.code == 128 + signal.SIGTERM
 
 
-def test_the_demo_ends_by_itself_with_a_front(runs: Runs) -> None:
-    assert runs.json_run.returncode == 0, runs.json_run.stderr
-    report = json.loads(runs.json_run.stdout)
+def test_the_demo_ends_by_itself_with_a_front(stayed: Stayed) -> None:
+    report = stayed.report
     assert (report["budget"], report["evaluated_full"]) == (6, 6)
+    assert "6/6 full samples" in stayed.messages
     assert report["ratios"] == {"f1": 5.0, "f2": 1.0}
     f1, f2 = report["workers"]
     assert f2["jobs"] == 6
@@ -182,9 +170,8 @@ def test_the_demo_ends_by_itself_with_a_front(runs: Runs) -> None:
         assert 0.0 < worker["busy"] <= 1.0
         assert worker["busy"] + worker["idle"] == 1.0
     assert f2["job_s"] >= 0.05
-    rows = list(
-        csv.DictReader((runs.folder / "out" / "front.csv").read_text().splitlines())
-    )
+    out = stayed.folder / "out"
+    rows = list(csv.DictReader((out / "front.csv").read_text().splitlines()))
     assert [int(row["sample"]) for row in rows] == [
         item["sample"] for item in report["front"]
     ]
@@ -193,25 +180,58 @@ def test_the_demo_ends_by_itself_with_a_front(runs: Runs) -> None:
         assert [float(row["f1"]), float(row["f2"])] == [
             synthetic.value(x, i, 2) for i in (0, 1)
         ]
-    assert (runs.folder / "out" / "front.png").read_bytes().startswith(b"\x89PNG")
+    assert (out / "front.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_report_compares_with_a_synchronous_study(runs: Runs) -> None:
-    virtual = json.loads(runs.json_run.stdout)["virtual"]
-    assert [study["jobs"] for study in virtual["synchronous"]] == [[6, 6]] * 2
-    assert all(study["jobs"][0] > 6 for study in virtual["asynchronous"])
-    histories = [study["history"] for study in virtual["asynchronous"]]
-    assert histories[0] != histories[1]  # another seed
-    for text in (
-        "The front:",
-        "f1 (cheap)",
-        "f2 (slow)",
-        "virtual: synchronous",
-        "In ",
-        "best f1",
-    ):
-        assert text in runs.output
-    assert "6/6 full samples" in runs.messages
+def test_the_report_compares_with_a_synchronous_study(stayed: Stayed) -> None:
+    [asynchronous] = stayed.report["virtual"]["asynchronous"]
+    [synchronous] = stayed.report["virtual"]["synchronous"]
+    assert synchronous["jobs"] == [6, 6]
+    assert asynchronous["jobs"][0] > 6
+    console = Console(file=StringIO(), width=160)
+    print_result(stayed.result, console, every=False)
+    virtual = {
+        "asynchronous": [VirtualResult.model_validate(asynchronous)],
+        "synchronous": [VirtualResult.model_validate(synchronous)],
+    }
+    console.print(comparison_table(stayed.result, virtual))
+    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    for text in ("The front:", "best f1", "f1 (cheap)", "f2 (slow)", "synchronous"):
+        assert text in printed
+    assert "limits" not in printed  # it has none
+
+
+class RecordedStudies:
+    """Starts no process; each study has a result with its seed as its duration."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.ratios: dict[str, list[float]] = {}
+
+    def start(self, name: str, command: list[str]) -> Any:
+        study = VirtualStudy.model_validate_json(Path(command[-1]).read_text())
+        self.ratios[name] = study.ratios
+        seed = study.problem.study["seed"]
+        result = VirtualResult(
+            seconds=seed, hypervolume=1.0, front=1, jobs=[], busy=[], history=[]
+        )
+        log = self.folder / f"{name}.log"
+        log.write_text(f"1\n{result.model_dump_json()}\n")
+        return SimpleNamespace(is_running=lambda: False, log=log)
+
+
+def test_the_comparison_has_both_modes_of_every_seed(
+    stayed: Stayed, tmp_path: Path
+) -> None:
+    studies = RecordedStudies(tmp_path)
+    virtual = compare(stayed.result, 2, cast(LocalProcesses, studies), Console())
+    seconds = {
+        mode: [result.seconds for result in results]
+        for mode, results in virtual.items()
+    }
+    assert seconds == {"asynchronous": [1, 2], "synchronous": [1, 2]}
+    assert studies.ratios["asynchronous-1"] == [5.0, 1.0]
+    assert studies.ratios["synchronous-1"] == [1.0, 1.0]
 
 
 @pytest.mark.slow
@@ -275,8 +295,9 @@ def test_a_killed_demo_leaves_no_process(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_usage(tmp_path: Path, arguments: list[str], message: str) -> None:
-    result = run(tmp_path, "demo", *arguments)
-    assert result.returncode == 2
+    out = str(tmp_path / "out")
+    result = CliRunner().invoke(app, ["demo", *arguments, "--out", out])
+    assert result.exit_code == 2
     assert message in " ".join(result.stderr.replace("│", "").split())
     assert not (tmp_path / "out").exists()
 
@@ -285,7 +306,7 @@ def test_wrong_usage(tmp_path: Path, arguments: list[str], message: str) -> None
 @pytest.mark.parametrize("budget", [None, 3, 12])
 def test_the_study_is_valid_for_every_budget(name: str, budget: int | None) -> None:
     study = parse_specification(problems.problem(name, 3, (), budget, seed=4).study)
-    by_default = {"beam": (60, 36)}.get(name, (67, 43))
+    by_default = {"beam": (60, 36), "wing": (54, 30)}.get(name, (67, 43))
     expected = {None: by_default, 3: (3, 2), 12: (12, 8)}[budget]
     assert (study.budget, study.initial_count) == expected
     assert study.seed == 4

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from tests.e2e.processes import free_port, run_script, serving
+from tests.project.test_pages import with_quick_steps
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = [
@@ -34,6 +35,8 @@ def test_the_commands_work_as_they_are_printed(tmp_path: Path) -> None:
     for file in EXAMPLES:
         # As an editor makes it: not executable
         shutil.copyfile(file, tmp_path / file.name)
+    study = tmp_path / "beam.yaml"
+    study.write_text(with_quick_steps(study.read_text()))
     with serving(f"sqlite:///{tmp_path / 'counterpoise.db'}") as (url, _):
         script = "set -eux\n" + "".join(text for kind, text in BLOCKS if kind == "sh")
         script = script.replace("http://127.0.0.1:8000", url).replace(

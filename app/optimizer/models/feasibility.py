@@ -36,8 +36,11 @@ class LimitedOutput:
         width = self.spread if self.spread > 0.0 else 1.0
         return self.limit.excess(self.model.mean(X)) / width
 
-    def probability(self, X: Floats) -> Floats:
-        return self.limit.probability(*self.model.mean_and_std(X))
+    def probability(self, X: Floats, caution: float = 0.0) -> Floats:
+        """If means are worse by `caution` deviations."""
+        mean, deviation = self.model.mean_and_std(X)
+        worse = self.limit.worsen(mean, caution * deviation)
+        return self.limit.probability(worse, deviation)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +48,8 @@ class Feasibility:
     # Objectives in their own values; constraints as compressed margins, whose limit is 0
     limited: tuple[LimitedOutput, ...]
     hidden: Kriging | None  # None: no sample was infeasible
+    # Deviations by which means count as worse in probabilities
+    caution: float = 0.0
 
     def violation(self, X: Floats) -> Floats:
         """The total predicted violation at X (n, D), (n,)."""
@@ -57,7 +62,7 @@ class Feasibility:
         """That all limits are kept at X (n, D), (n,)."""
         product = np.ones(len(X))
         for output in self._all:
-            product *= output.probability(X)
+            product *= output.probability(X, self.caution)
         return product
 
     @property

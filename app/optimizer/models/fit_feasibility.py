@@ -5,12 +5,14 @@ A constraint's model learns compressed margins: only the limit's neighbourhood m
 and values far from it would spoil a stationary model.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.random import Generator
 
+from app.optimizer.arrays import Floats
 from app.optimizer.feasible_view import FeasibleView, is_limited
 from app.optimizer.limits import KEPT, Limit, compress, margin_scale
 from app.optimizer.models.evidence.objective_fit import EvidenceTask, fit_objective
@@ -49,12 +51,14 @@ def fit_feasibility(
         )
     ]
     tasks = constraint_tasks(problem, snapshot, rng)
-    fitted = dict(zip(tasks, fit(fit_objective, tasks.values()), strict=True))
+    models = fit(fit_objective, [task for task, _ in tasks.values()])
+    fitted = dict(zip(tasks, models, strict=True))
     reports = []
     for i in range(problem.m, len(problem.outputs)):
         own = fitted.get(i)
         if own is not None:
-            parts.append(LimitedOutput(KEPT, own.model, float(np.ptp(own.fitted.y))))
+            _, limit = tasks[i]
+            parts.append(LimitedOutput(limit, own.model, float(np.ptp(own.fitted.y))))
         reports.append(None if own is None else own.report)
     groups = problem.groups if problem.width > problem.d else None
     hidden = fit_hidden(snapshot, groups, rng)
@@ -70,14 +74,14 @@ def spread_of(snapshot: Snapshot, i: int) -> float:
 
 def constraint_tasks(
     problem: Problem, snapshot: Snapshot, rng: Generator
-) -> dict[int, EvidenceTask]:
-    """One per constraint that has a value."""
+) -> dict[int, tuple[EvidenceTask, Limit]]:
+    """One per constraint that has a value, with the limit of what its model learns."""
     tasks = {}
     for i in range(problem.m, len(problem.outputs)):
         seed = int(rng.integers(2**63))
-        told = as_margins(evidence_told(snapshot, i), problem.limits[i])
+        told, limit = as_margins(evidence_told(snapshot, i), problem.limits[i])
         if len(told.full) + len(told.extra) + len(told.stream) > 0:
-            tasks[i] = EvidenceTask(
+            task = EvidenceTask(
                 told=told,
                 awaited=snapshot.awaited(i),
                 deviations=0.0,
@@ -86,16 +90,28 @@ def constraint_tasks(
                 seed=seed,
                 groups=problem.groups,
             )
+            tasks[i] = task, limit
     return tasks
 
 
-def as_margins(told: Told, limit: Limit) -> Told:
-    """The same with compressed margins instead of values."""
+def as_margins(told: Told, limit: Limit) -> tuple[Told, Limit]:
+    """The same with compressed margins instead of values, and their limit.
+
+    With limits on both sides, distances from the middle: the margin has a kink there,
+    which hides a narrow band from a smooth model.
+    """
+    distance: Callable[[Floats], Floats] = limit.margin
+    kept = KEPT
+    if limit.is_two_sided:
+        middle = (limit.lower + limit.upper) / 2.0
+        distance = partial(np.add, -middle)
+        kept = Limit(limit.lower - middle, limit.upper - middle)
     parts = (told.full, told.extra, told.stream)
-    margins = limit.margin(np.concatenate([data.y for data in parts]))
-    scale = margin_scale(margins)
+    scale = margin_scale(distance(np.concatenate([data.y for data in parts])))
 
     def of(data: Data) -> Data:
-        return Data(data.X, compress(limit.margin(data.y), scale))
+        return Data(data.X, compress(distance(data.y), scale))
 
-    return Told(of(told.full), of(told.extra), told.extra_steps, of(told.stream))
+    margins = Told(of(told.full), of(told.extra), told.extra_steps, of(told.stream))
+    lower, upper = compress(np.array([kept.lower, kept.upper]), scale)
+    return margins, Limit(float(lower), float(upper))

@@ -30,6 +30,7 @@ from app.optimizer.strategies.k_rvea import (
     archive_rows,
     choose,
     in_canonical_order,
+    needs_several_objectives,
     scaled_archive,
     search,
 )
@@ -108,4 +109,9 @@ def with_archive(snapshot: Snapshot, rows: Ints, cheap: tuple[int, ...]) -> Snap
     )
 
 
-HK_RVEA = Strategy(step=hk_rvea_step, train=clustered_subset, size=MOST)
+HK_RVEA = Strategy(
+    step=hk_rvea_step,
+    train=clustered_subset,
+    size=MOST,
+    refusal=needs_several_objectives,
+)

@@ -222,4 +222,12 @@ def inactive(F: Floats, V: Floats) -> int:
     return len(V) - len(np.unique(nearest))
 
 
-K_RVEA = Strategy(step=k_rvea_step, initial=NO_STREAMS)
+def needs_several_objectives(problem: Problem) -> str | None:
+    if problem.m > 1:
+        return None
+    return "strategies k-rvea and hk-rvea need at least two objectives; choose sbp-bo"
+
+
+K_RVEA = Strategy(
+    step=k_rvea_step, initial=NO_STREAMS, refusal=needs_several_objectives
+)

@@ -103,7 +103,10 @@ def _ending(study: Study, step: Step, plan: Plan) -> Ending | None:
         step.kind in (StepKind.INITIAL, StepKind.SEARCH) and step.inputs["size"] > 0
     )
     is_empty = len(plan.full) == 0 and not plan.promoted
-    return Ending.SPACE_EXHAUSTED if wants_full and is_empty else None
+    # The study ends with a step that has read all values
+    has_read_all = not step.inputs.get("pending")
+    is_exhausted = wants_full and is_empty and has_read_all
+    return Ending.SPACE_EXHAUSTED if is_exhausted else None
 
 
 def _superseded_jobs(

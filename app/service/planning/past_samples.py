@@ -61,9 +61,12 @@ class Past:
         return all(sample in values for values in self.values)
 
     def full_steps(self, ids: Sequence[int]) -> Ints:
-        """The search step that asked for each sample, 0 for the design and imports."""
+        """The search step that asked for all values of each sample, 0 for the design and
+        imports.
+        """
         samples = [self.samples[self.row[sample]] for sample in ids]
-        return np.array([sample.search_number for sample in samples], dtype=np.int64)
+        numbers = [sample.promoted_in or sample.search_number for sample in samples]
+        return np.array(numbers, dtype=np.int64)
 
     def count(self, kind: StepKind) -> int:
         """Samples that steps of this kind proposed."""
@@ -114,6 +117,15 @@ class Past:
             sample.id
             for sample in self.samples
             if not sample.full and sample.id in known and sample.id not in left_out
+        ]
+
+    def untold(self) -> list[int]:
+        """Cheap-only samples of which nothing is known."""
+        known: set[int] = set().union(*self.values, *self.failures)
+        return [
+            sample.id
+            for sample in self.samples
+            if not sample.full and sample.id not in known
         ]
 
     def complete_values(self) -> Floats:

@@ -13,7 +13,13 @@ from app.domain.studies import Objective, Study
 from app.domain.work.changes import ChangeSet, Event
 from app.store.database import Connection
 from app.store.studies.samples import last_durations, unsettled_full_samples
-from app.store.studies.steps import drop_due, due_steps, make_due, steps_of
+from app.store.studies.steps import (
+    drop_due,
+    due_steps,
+    last_recorded_steps,
+    make_due,
+    steps_of,
+)
 from app.store.studies.studies import change_objective, change_study, objectives_of
 from app.store.wakeups import notify
 from app.store.work.apply_changes import apply
@@ -37,6 +43,8 @@ def schedule_due_steps(connection: Connection, study: Study) -> None:
         return
     ratios = [objective.ratio for objective in objectives]
     match due(progress_of(study, objectives, ratios, streaming)):
+        case StepDecision() if _waits_for_last(connection, study):
+            return
         case StepDecision(number, size):
             _schedule_search(connection, study, objectives, number, size)
         case Finish():
@@ -49,6 +57,16 @@ def schedule_due_steps(connection: Connection, study: Study) -> None:
                 {"budget": study.budget},
             )
             _announce(connection, study, [_name(study, StepKind.CLOSING, study.budget)])
+
+
+def _waits_for_last(connection: Connection, study: Study) -> bool:
+    """Whether the last step found no point while full samples run: the next one, which
+    ends the study if there is still none, then reads all their values.
+    """
+    if study.phase is not Phase.SEARCH or study.unsettled_full == 0:
+        return False
+    last = last_recorded_steps(connection, study.id, 1)
+    return any(step.found_no_point for step in last)
 
 
 def is_step_waiting(connection: Connection, study: Study) -> bool:

@@ -27,12 +27,20 @@ def feasibility_items(study: Study, last_steps: Sequence[Step]) -> list[HealthIt
         return []
     step = last_steps[0]
     name = step.name(study.spec.output_names)
-    detail = (
-        f"at step {step.kind} {step.number} no full sample had all its values and kept all limits;"
-        f" `counterpoise study front {study.name}` lists those that break them least"
-    )
+    if study.spec.is_limited:
+        detail = (
+            f"at step {step.kind} {step.number} no full sample had all its values and kept all limits;"
+            f" `counterpoise study front {study.name}` lists those that break them least"
+        )
+        remedy = "check the limits, or extend the study"
+    else:
+        detail = (
+            f"at step {step.kind} {step.number} no full sample had all its values:"
+            " a run of each has failed, or found it infeasible"
+        )
+        remedy = "retry what has failed, or extend the study"
     if step.kind is StepKind.CLOSING:
-        detail += "; the search has ended, so check the limits, or extend the study"
+        detail += f"; the search has ended, so {remedy}"
     return [HealthItem(code=HealthCode.NO_FEASIBLE_SAMPLE, detail=detail, step=name)]
 
 

@@ -204,7 +204,8 @@ def retry(
         bool,
         typer.Option(
             "--infeasible",
-            help="Instead of failed jobs those that were reported as infeasible.",
+            help="Instead of failed jobs those that were reported as infeasible."
+            " Samples that broke a limit have their values: nothing is run again.",
         ),
     ] = False,
     url: Url = DEFAULT_URL,
@@ -219,9 +220,14 @@ def retry(
         jobs = client.retry(name, objective or None, infeasible=infeasible)
     if as_json:
         print_json({"jobs": jobs})
-    else:
+        return
+    terminal().print(
+        f"study {name}: {jobs} job{' is' if jobs == 1 else 's are'} ready again"
+    )
+    if infeasible and jobs == 0:
         terminal().print(
-            f"study {name}: {jobs} job{' is' if jobs == 1 else 's are'} ready again"
+            "no run has reported a point as infeasible; samples that only broke a limit"
+            " have their values, so there is nothing to run again"
         )
 
 

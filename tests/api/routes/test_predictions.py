@@ -9,11 +9,16 @@ from app.store.database import Database
 from app.store.monitoring.step_models import predicting_step
 from tests.api.wing import SPEC, Wing, check_problem
 
+MATERIALS = ["steel", "titanium"]
+
 
 @pytest.fixture
 def searched(client: TestClient, database: Database) -> Wing:
-    """A study whose first search step is done."""
-    wing = Wing(client, database, {**SPEC, "initial_samples": 12, "budget": 20})
+    """A study with a category whose first search step is done."""
+    material = {"name": "material", "type": "categorical", "choices": MATERIALS}
+    variables = [*SPEC["variables"], material]
+    more = {"variables": variables, "initial_samples": 12, "budget": 20}
+    wing = Wing(client, database, {**SPEC, **more})
     assert client.post("/studies", json=wing.spec).status_code == 201
     while wing.get("")["step"] == 0:
         assert wing.plan() + wing.work()
@@ -57,6 +62,7 @@ def test_predictions_are_those_of_the_step(searched: Wing) -> None:
 def test_the_predicted_front_is_nondominated(searched: Wing) -> None:
     view = searched.get("/predictions")
     assert view["items"]
+    assert {item["x"]["material"] for item in view["items"]} <= set(MATERIALS)
     rows = [
         (item["mean"]["mass"], item["mean"]["drag"], -item["mean"]["lift"])
         for item in view["items"]
@@ -73,7 +79,7 @@ def dominates(left: tuple[float, ...], right: tuple[float, ...]) -> bool:
 
 @pytest.mark.slow_on("sqlite")
 def test_a_later_step_replaces_the_models(searched: Wing) -> None:
-    point = {"span": 1.5, "ribs": 7}
+    point = {"span": 1.5, "ribs": 7, "material": "steel"}
     before = predict(searched, point)
     searched.finish()
     after = predict(searched, point)
@@ -84,13 +90,17 @@ def test_a_later_step_replaces_the_models(searched: Wing) -> None:
 
 
 def test_points_that_do_not_fit_are_refused_with_all_faults(searched: Wing) -> None:
-    points = [{"span": 9.0, "ribs": 7.5}, {"spann": 1.5, "ribs": 7}]
+    points = [
+        {"span": 9.0, "ribs": 7.5, "material": "wood"},
+        {"spann": 1.5, "ribs": 7, "material": "steel"},
+    ]
     response = searched.post("/predictions", points=points)
     problem = check_problem(response, 422, "point-invalid")
     pointers = [fault["pointer"] for fault in problem["errors"]]
     assert pointers == [
         "/points/0/span",
         "/points/0/ribs",
+        "/points/0/material",
         "/points/1/spann",
         "/points/1/span",
     ]

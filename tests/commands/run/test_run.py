@@ -31,6 +31,7 @@ objectives:
 initial_samples: 4
 budget: 5
 seed: 2
+strategy: random
 """
 SIMULATION = "def mass(x):\n    return x['a'] + x['b']\n"
 
@@ -80,40 +81,7 @@ def running(folder: Path) -> Iterator["subprocess.Popen[str]"]:
             process.kill()
 
 
-def test_a_study_from_its_file_to_its_front_and_with_a_larger_budget(
-    folder: Path,
-) -> None:
-    done = run(folder)
-    assert done.returncode == 0, done.stderr
-    assert "on the front of 5 of 5 full samples" in done.stdout
-    assert "best mass" in done.stdout
-    assert "dashboard: http://127.0.0.1:" in done.stderr
-    out = folder / "counterpoise-plate"
-    rows = list(csv.DictReader((out / "front.csv").read_text().splitlines()))
-    assert rows
-    for row in rows:
-        assert float(row["mass"]) == float(row["a"]) + float(row["b"])
-        assert row["drag"] == row["a"]
-    assert len((out / "samples.csv").read_text().splitlines()) > 5
-    assert (out / "front.png").read_bytes().startswith(b"\x89PNG")
-
-    study = folder / "plate.yaml"
-    study.write_text(STUDY.replace("budget: 5", "budget: 6"))
-    more = run(folder, "--json")
-    assert more.returncode == 0, more.stderr
-    report = json.loads(more.stdout)
-    assert report["finished"]
-    assert report["study"]["evaluated_full"] == 6
-    assert "goes on: 5 of 6" in more.stderr
-
-    study.write_text(STUDY.replace("high: 2", "high: 3"))
-    other = run(folder)
-    assert other.returncode == 1
-    assert "differs in" in other.stderr
-    assert "--restart" in other.stderr
-
-
-def test_the_same_command_goes_on_after_ctrl_c_a_crash_and_a_wrong_simulation(
+def test_the_same_command_goes_on_after_ctrl_c_a_crash_a_wrong_simulation_and_the_end(
     folder: Path,
 ) -> None:
     with running(folder) as process:
@@ -133,12 +101,42 @@ def test_the_same_command_goes_on_after_ctrl_c_a_crash_and_a_wrong_simulation(
     assert "Error: drag: " in failed.stderr
 
     write_command(folder, 'echo "$1" > "$2"')
+    check_the_end(folder)
+    check_a_larger_budget(folder)
+
+
+def check_the_end(folder: Path) -> None:
     done = run(folder)
     assert done.returncode == 0, done.stderr
-    assert "5 of 5 full samples" in done.stdout
-    file = folder / "counterpoise-plate" / "samples.csv"
-    rows = csv.DictReader(file.read_text().splitlines())
-    assert sum(bool(row["mass"]) and bool(row["drag"]) for row in rows) == 5
+    assert "on the front of 5 of 5 full samples" in done.stdout
+    assert "best mass" in done.stdout
+    assert "dashboard: http://127.0.0.1:" in done.stderr
+    out = folder / "counterpoise-plate"
+    rows = list(csv.DictReader((out / "front.csv").read_text().splitlines()))
+    assert rows
+    for row in rows:
+        assert float(row["mass"]) == float(row["a"]) + float(row["b"])
+        assert row["drag"] == row["a"]
+    samples = csv.DictReader((out / "samples.csv").read_text().splitlines())
+    assert sum(bool(row["mass"]) and bool(row["drag"]) for row in samples) == 5
+    assert (out / "front.png").read_bytes().startswith(b"\x89PNG")
+
+
+def check_a_larger_budget(folder: Path) -> None:
+    study = folder / "plate.yaml"
+    study.write_text(STUDY.replace("budget: 5", "budget: 6"))
+    more = run(folder, "--json")
+    assert more.returncode == 0, more.stderr
+    report = json.loads(more.stdout)
+    assert report["finished"]
+    assert report["study"]["evaluated_full"] == 6
+    assert "goes on: 5 of 6" in more.stderr
+
+    study.write_text(STUDY.replace("high: 2", "high: 3"))
+    other = run(folder)
+    assert other.returncode == 1
+    assert "differs in" in other.stderr
+    assert "--restart" in other.stderr
 
 
 def alive(family: list[psutil.Process]) -> list[psutil.Process]:

@@ -84,6 +84,8 @@ test("short names keep what tells them apart", () => {
   const names = shortNames(["cluster-node-001.rack.example", "cluster-node-002.rack.example"], 16);
   assert.notEqual(names.get("cluster-node-001.rack.example"), names.get("cluster-node-002.rack.example"));
   assert.equal(shortNames(["mass", "drag"], 16).get("mass"), "mass");
+  const racks = shortNames(["cluster-node-001.rack-0.example", "cluster-node-002.rack-1.example"], 9);
+  assert.deepEqual([...racks.values()], ["…001.rac…", "…002.rac…"]);
   const mixed = shortNames(["node1", "cluster-node-001.example", "cluster-node-002.example"], 14);
   assert.equal(mixed.get("node1"), "node1");
   assert.equal(mixed.get("cluster-node-001.example"), "…ter-node-001…");

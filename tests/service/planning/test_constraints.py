@@ -10,11 +10,12 @@ from app.service.files.import_evaluations import import_evaluations
 from app.service.files.json_reader import read_json
 from app.service.planning.replay import replay
 from app.service.studies.front import front_view
+from app.service.studies.lifecycle import retry
 from app.service.studies.listings import list_samples
 from app.store.database import Database
 from app.store.tables import steps
 from counterpoise.wire.codes import FrontCode, HealthCode
-from counterpoise.wire.specification import CONDITIONAL_STRATEGIES, Strategy
+from counterpoise.wire.specification import Strategy
 from counterpoise.wire.views import SampleView
 from counterpoise.wire.work import Job, Tell
 from tests.service.lab import Lab
@@ -32,8 +33,10 @@ SMALL: dict[str, Any] = {
 }
 
 
-# Those that apply to any objectives
-ANY = [name for name in get_args(Strategy) if name not in CONDITIONAL_STRATEGIES]
+# All apply to two objectives of different cost and floats
+ANY = get_args(Strategy)
+# One of each way to follow limits
+REPLAYED = ("sbp-bo", "k-rvea", "counterpoise")
 
 
 def full_samples(lab: Lab) -> list[SampleView]:
@@ -42,10 +45,11 @@ def full_samples(lab: Lab) -> list[SampleView]:
 
 @pytest.mark.parametrize("backend", ["sqlite"])
 @pytest.mark.parametrize("strategy", ANY)
-def test_every_strategy_ends_with_a_feasible_front_and_replays(
+def test_every_strategy_ends_with_a_feasible_front(
     database: Database, strategy: str
 ) -> None:
-    lab = Lab(database, **SMALL, strategy=strategy)
+    shorter = {**SMALL, "budget": 7, "batch_size": 3}
+    lab = Lab(database, **shorter, strategy=strategy)
     view = lab.run()
     assert (view.phase, view.ending) == ("finished", "budget_used")
     complete = [each for each in full_samples(lab) if len(each.values) == 4]
@@ -61,7 +65,8 @@ def test_every_strategy_ends_with_a_feasible_front_and_replays(
     assert view.feasible == len(feasible)
     assert view.hypervolume is not None
     assert set(view.hypervolume.reference_point) == {"mass", "crash"}
-    assert all(again.equal for again in replay(database, lab.name, None))
+    if strategy in REPLAYED:
+        assert all(again.equal for again in replay(database, lab.name, None))
     lab.check_counters()
 
 
@@ -79,6 +84,9 @@ def test_a_sample_lists_the_limits_that_it_breaks(database: Database) -> None:
         ]
         assert sample.broken_limits == broken
         assert sample.infeasible == bool(broken)
+    assert any(sample.infeasible for sample in full_samples(lab))
+    # Their values are known: there is nothing to run again
+    assert retry(database, lab.name, None, infeasible=True) == 0
 
 
 def test_a_front_is_of_feasible_samples_by_hand(database: Database) -> None:

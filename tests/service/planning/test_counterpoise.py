@@ -123,6 +123,9 @@ def test_forecasts_are_those_of_earlier_steps_with_what_was_told(
     assert sorted(map(tuple, table.tolist())) == sorted(expected)
     assert len(expected) > 4
     assert len(snapshot.forecasts[0].told) == 0  # a cheap objective has no co-model
+    asked_in = dict(zip(past.complete(), snapshot.full_steps.tolist(), strict=True))
+    for number, record in enumerate(records, 1):
+        assert {asked_in[sample] for sample in record["promoted"]} <= {number}
 
 
 def last_snapshot(lab: Lab) -> tuple[Past, Any]:

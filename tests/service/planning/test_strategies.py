@@ -47,6 +47,8 @@ def test_a_study_ends_with_its_budget_and_can_be_replayed(
         ),
         *((name, {"objectives": SAME}, "evaluation times") for name in PAIRS_ONLY),
         ("fast-first", {"objectives": SAME}, "at least one cheap objective"),
+        ("k-rvea", {"objectives": SAME[:1]}, "at least two objectives"),
+        ("hk-rvea", {"objectives": SAME[:1]}, "at least two objectives"),
         (
             "mht",
             {"variables": [{"name": "a", "type": "int", "low": 0, "high": 9}]},

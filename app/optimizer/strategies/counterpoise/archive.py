@@ -89,6 +89,7 @@ def in_canonical_order(snapshot: Snapshot) -> tuple[Snapshot, Ints]:
         snapshot,
         X=snapshot.X[full],
         F=snapshot.F[full],
+        full_steps=snapshot.steps_of_full[full],
         pool=snapshot.pool.rows(pool),
         running=snapshot.running.rows(running),
     )

@@ -63,6 +63,7 @@ def extra_points(
     evolved = archive.predict(archive.likely(new))
     means = np.vstack([F[front], found.mean, evolved.mean])
     Z = choose_targets(means, context.W, settings, rng)
+    weights = archive.weight(found), archive.weight(evolved)
     by_search, by_children = choose_extras(
         found,
         evolved,
@@ -71,14 +72,14 @@ def extra_points(
         context.draws,
         count,
         settings.evolved_share,
-        (archive.weight(found), archive.weight(evolved)),
+        weights,
     )
 
     def sources() -> Iterator[tuple[Source, Floats]]:
         yield "selected", found.X[by_search]
         yield "offspring", evolved.X[by_children]
-        yield "population", found.X[most_uncertain(found)]
-        yield "offspring", evolved.X[most_uncertain(evolved)]
+        yield "population", found.X[most_uncertain(found, weights[0])]
+        yield "offspring", evolved.X[most_uncertain(evolved, weights[1])]
         for points in filling(variables, count, rng):
             yield "latin", points
 

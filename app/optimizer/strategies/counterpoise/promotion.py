@@ -106,15 +106,18 @@ def choose_by_gain(
             weight,
         )
         rows, gains = np.append(rows, from_any.rows), np.append(gains, from_any.gains)
-    uncertain = np.setdiff1d(most_uncertain(candidates), rows, assume_unique=True)[
-        : batch - len(rows)
-    ]
+    order = most_uncertain(candidates, weight)
+    others = np.setdiff1d(order, rows, assume_unique=True)
+    uncertain = others[: batch - len(rows)]
     return np.append(rows, uncertain), np.append(gains, np.full(len(uncertain), np.nan))
 
 
-def most_uncertain(candidates: Candidates) -> Ints:
-    """Rows by their summed deviation, the largest first."""
-    return np.argsort(-candidates.deviation.sum(axis=1), kind="stable")
+def most_uncertain(candidates: Candidates, weight: Floats | None = None) -> Ints:
+    """Rows by their summed deviation, the largest first; `weight` as in `greedy`."""
+    total = candidates.deviation.sum(axis=1)  # (C,)
+    if weight is not None:
+        total = total * weight
+    return np.argsort(-total, kind="stable")
 
 
 def _distances(candidates: Candidates, draws: Floats, Z: Floats) -> Floats:
@@ -127,7 +130,7 @@ def _fill_up(
     """With other pool samples, then with any new points."""
     archive = context.archive
     if len(chosen) < batch:
-        rows = most_uncertain(archive.pool)
+        rows = most_uncertain(archive.pool, archive.weight(archive.pool))
         is_free = ~np.isin(archive.pool.pool_row[rows], chosen.pool_row)
         others = rows[is_free]
         chosen = join(chosen, archive.pool.rows(others[: batch - len(chosen)]))

@@ -59,12 +59,18 @@ class CounterpoiseSettings:
     evolved_share: float = 0.5
     children_per_extra: int = 8
 
+    # Limits
+    # Deviations that means must keep from the limits, if all of the newest full samples
+    # broke one; less in proportion
+    caution: float = 6.0
+    most_caution: float = 2.0
+
     # Models
     model_rows: int = 400  # most values that a model is conditioned on
     tuned_rows: int = 200  # most values that hyperparameters are found from
-    # Newest full samples that decide between the plain and the co-model
+    # Newest full samples that decide between the plain and the co-model, and on caution
     record: int = 15
-    least_record: int = 6  # fewer do not decide: the plain model is used
+    least_record: int = 6  # fewer do not decide: the plain model is used, no caution
     co_model: Literal["record", "never"] = "record"
     belief: Belief = "mean"  # at points whose values are still to come
 

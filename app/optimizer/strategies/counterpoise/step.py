@@ -27,6 +27,7 @@ from app.optimizer.strategies.counterpoise.archive import (
     gather,
     in_canonical_order,
 )
+from app.optimizer.strategies.counterpoise.caution import caution_of
 from app.optimizer.strategies.counterpoise.cheap_points import extra_counts
 from app.optimizer.strategies.counterpoise.directions import directions
 from app.optimizer.strategies.counterpoise.extras import extra_points
@@ -70,10 +71,12 @@ def propose_by_promotion(
         view.problem, view.snapshot, settings, rng, family, resources.fit
     )
     limits = fit_feasibility(problem, snapshot, view, models.plain, rng, resources.fit)
+    feasibility = limits.feasibility
+    if feasibility is not None:
+        caution = caution_of(problem, snapshot, settings)
+        feasibility = replace(feasibility, caution=caution)
     fitted = clock()
-    archive = gather(
-        view.problem, view.snapshot, models, settings, rng, limits.feasibility
-    )
+    archive = gather(view.problem, view.snapshot, models, settings, rng, feasibility)
     archive = replace(archive, known=all_points(snapshot))
     W = directions(problem.m, settings)  # (K, m)
     draws = normal_draws(settings.samples, problem.m, rng)  # (S, m)

@@ -25,7 +25,12 @@ function Dialog({ title, text, fields = [], verb, isDangerous = false, action, d
   useEffect(() => {
     const opener = document.activeElement;
     element.current.showModal();
-    return () => opener?.focus?.();
+    const close = () => element.current?.close();
+    addEventListener("hashchange", close); // as "Back" of a browser
+    return () => {
+      removeEventListener("hashchange", close);
+      opener?.focus?.();
+    };
   }, []);
 
   async function submit(event) {

@@ -15,7 +15,7 @@ const TITLES = {
   run_hangs: "A run takes far longer than usual",
   slots_idle: "Slow workers run out of jobs",
   worker_name_shared: "Two workers use one name",
-  no_feasible_sample: "No feasible sample yet",
+  no_feasible_sample: "No sample qualifies for the front",
 };
 const BAD = new Set(["step_failed", "planner_missing"]);
 const INFO = new Set(["paused"]);
@@ -70,7 +70,7 @@ function Card({ tone, title, children }) {
 function linksOf(study, { code, job, worker, objective }) {
   const links = [];
   if (code === "jobs_failed") links.push([studyHref(study, "work", { state: "failed", objective }), "Show the failed jobs"]);
-  if (code === "no_feasible_sample") links.push([studyHref(study, "tradeoffs"), "Show the samples and their limits"]);
+  if (code === "no_feasible_sample") links.push([studyHref(study, "tradeoffs"), "Show the samples"]);
   if (job) links.push([`#/jobs/${job}`, `Job ${job}`]);
   if (worker || code === "workers_drained") links.push(["#/workers", "Workers"]);
   return links;

@@ -12,11 +12,17 @@ const PHASES = { initial: "Initial design", search: "Search" };
 
 export function StateBadge({ study }) {
   if (study.phase === "finished") {
+    if (study.ending !== "stopped" && !frontSize(study)) return html`<${Badge} tone="bad">Finished without a front<//>`;
     const why = ENDINGS[study.ending];
     return html`<${Badge} tone=${study.ending === "stopped" ? "" : "good"}>Finished${why ? `: ${why}` : ""}<//>`;
   }
   if (study.state === "paused") return html`<${Badge} tone="warn">Paused<//>`;
   return html`<${Badge} tone="info">${PHASES[study.phase] ?? study.phase}<//>`;
+}
+
+/** Of a study, or of its row in the list of studies. */
+function frontSize(study) {
+  return study.front ?? study.hypervolume?.front ?? 0;
 }
 
 export function etaText(study) {

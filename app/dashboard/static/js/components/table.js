@@ -2,7 +2,7 @@
 import { html, useMemo, useState } from "../../vendor/ui.js";
 import { count } from "../pure/format.js";
 
-const ROWS = 50;
+const ROWS = innerWidth < 640 ? 12 : 50; // on a phone a row is a card
 const WIDE = 7; // with more columns the first one stays while the others scroll
 
 /**

@@ -30,8 +30,8 @@ export function Login() {
         </label>
         ${fault && html`<p class="fault" role="alert">${fault}</p>`}
         <button class="primary" disabled=${isBusy}>Sign in</button>
-        <p class="note">The operator of the server has the tokens: they are set as
-          <code>COUNTERPOISE_READ_TOKENS</code> and <code>COUNTERPOISE_ADMIN_TOKENS</code>.</p>
+        <p class="note">The operator of the server has the tokens: they are set
+          as <code>COUNTERPOISE_READ_TOKENS</code> and <code>COUNTERPOISE_ADMIN_TOKENS</code>.</p>
       </form>
     </main>
   `;

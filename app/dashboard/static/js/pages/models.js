@@ -66,7 +66,7 @@ function OverSteps({ study, outputs, field, title, note, band }) {
     })),
     x: { title: "step", isWhole: true },
     y: { title: field, format: field === "calibration" ? (value) => percent(value) : undefined },
-    band, yRange: { max: 1, min: ({ min }) => Math.floor(Math.min(min, 0.8) * 10) / 10 },
+    band, yRange: { max: 1, splitNumber: 4, min: ({ min }) => Math.floor(Math.min(min, 0.8) * 10) / 10 },
   }), [outputs.map(({ steps }) => steps.length).join()]);
   const rows = outputs.flatMap((output) => output.steps.map((step) => ({ ...step, objective: output.objective })));
   const columns = [

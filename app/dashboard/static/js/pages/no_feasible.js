@@ -19,7 +19,7 @@ export function NoFeasible({ study, outputs, front }) {
     })),
   ];
   return html`
-    <${Panel} title="No feasible sample yet" note="Every full sample breaks a limit, so that there is no front. These come nearest; if none comes near, check the limits and their units.">
+    <${Panel} title="No feasible sample" note="Every full sample breaks a limit, so that there is no front. These come nearest; if none comes near, check the limits and their units.">
       <${Table} caption="Nearest to feasible" columns=${columns} rows=${front.least_violating} rowKey=${(row) => row.sample} />
     <//>
   `;

@@ -63,7 +63,7 @@ export function axesOf(study, outputs) {
 }
 
 function AxisSelect({ name, label, axes, value }) {
-  const short = shortNames(axes.map((axis) => axis.name), 22);
+  const short = shortNames(axes.map((axis) => axis.name), 20);
   return html`
     <label class="row select">${label}
       <select value=${value} onChange=${(event) => setQuery({ [name]: event.currentTarget.value })}>

@@ -28,8 +28,11 @@ export function shortNames(names, length) {
   const start = long.length > 1 ? commonStart(long) : 0;
   const reversed = long.map((name) => [...name.slice(start)].reverse().join(""));
   const end = long.length > 1 ? commonStart(reversed) : 0;
+  const beginning = (name) => name.slice(start, start + length - 2);
+  const isTold = new Set(long.map(beginning)).size === long.length; // apart by their next letters
   return new Map(names.map((name) => {
     if (name.length <= length) return [name, name];
+    if (isTold && start && name.length - start - end > length - 2) return [name, `…${beginning(name)}…`];
     const room = Math.max(0, length - (name.length - start - end) - (end ? 2 : 1));
     const from = Math.max(0, start - room); // as much of the common words as fits
     const middle = name.slice(from, name.length - end);
