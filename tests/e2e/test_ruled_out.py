@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from app.store.database import Database
 from app.store.upgrade import upgrade
@@ -42,6 +43,7 @@ def flow(x):
 """
 
 
+@pytest.mark.slow
 def test_no_slow_run_is_started_for_a_sample_that_was_ruled_out(tmp_path: Path) -> None:
     (tmp_path / "duct.py").write_text(SIMULATIONS)
     log = tmp_path / "flow.log"
