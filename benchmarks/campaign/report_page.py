@@ -9,6 +9,7 @@ from benchmarks.campaign.commands import command_of
 from benchmarks.campaign.execute import on_file
 from benchmarks.campaign.result_files import RESULTS, files_of
 from benchmarks.campaign.rows import rows_of
+from benchmarks.campaign.slots_section import slots_section
 from benchmarks.commands.arguments import parse_seeds
 from benchmarks.paper.results import Outcome
 
@@ -27,6 +28,7 @@ def write_page(page: Path, results: Path = RESULTS) -> None:
     sections = [HEAD, _overview(results)]
     for name, campaign in CAMPAIGNS.items():
         sections.append(_section(name, campaign, results, page.parent))
+    sections.append(slots_section(results))
     sections += engineering.sections(results)
     page.write_text("\n".join(sections))
 

@@ -14,7 +14,7 @@ from benchmarks.service.slot_use import Plan, run
 
 def slot_use(
     slots: Annotated[int, typer.Option(min=1, help="For the slow function.")] = 8,
-    budget: Annotated[int, typer.Option(min=17, help="Full samples.")] = 96,
+    budget: Annotated[int, typer.Option(min=17, help="Full samples.")] = 256,
     overlap: Annotated[str, typer.Option(help="As in a study.")] = "auto",
     batch_size: Annotated[str, typer.Option(help="As in a study.")] = "3",
     rounds: Annotated[int, typer.Option(min=1, help="Studies, in turn.")] = 3,
@@ -34,8 +34,8 @@ def slot_use(
     with Console(stderr=True).status("running"):
         rows = [run(plan) for _ in range(rounds)]
     table = Table(title=f"{slots} slots of a function of 0.3 to 1.7 s")
-    columns = ("busy in search", "search", "slow runs", "steps", "load")
-    for column in columns:
+    columns = ("busy in search", "search", "slow runs", "steps", "first step", "others")
+    for column in (*columns, "load"):
         table.add_column(column, justify="right")
     for row in rows:
         table.add_row(
@@ -43,6 +43,8 @@ def slot_use(
             f"{row['search_s']:.1f} s",
             str(row["slow_runs"]),
             str(row["steps"]),
+            f"{row['first_step_s']:.2f} s",
+            f"{row['step_s']:.2f} s",
             f"{row['load_before']:.1f} - {row['load_after']:.1f}",
         )
     print_rows(rows, as_json, lambda: (table,))

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from sqlalchemy import create_engine, text
@@ -20,8 +21,8 @@ from counterpoise.wire.codes import Phase
 
 NAME = "slots"
 PATIENCE_S = 900.0
-_SEARCH_BEGAN = text(
-    "SELECT due_at FROM steps WHERE kind = 'search' AND number = 1 LIMIT 1"
+_SEARCH_STEPS = text(
+    "SELECT due_at, done_at FROM steps WHERE kind = 'search' ORDER BY number"
 )
 Interval = tuple[float, float]
 
@@ -30,7 +31,7 @@ Interval = tuple[float, float]
 class Plan:
     slots: int = 8
     initial: int = 16
-    budget: int = 96
+    budget: int = 256
     batch_size: int | str = 3
     overlap: int | str = "auto"
 
@@ -53,15 +54,18 @@ def run(plan: Plan) -> dict[str, Any]:
             ):
                 study = _await_end(client)
         with create_engine(url).connect() as connection:
-            began = connection.execute(_SEARCH_BEGAN).scalar_one()
+            steps = connection.execute(_SEARCH_STEPS).all()
         intervals = [_interval(line) for line in notes.read_text().splitlines()]
-    share, span_s = busy_share(intervals, began, plan.slots)
+    share, span_s = busy_share(intervals, steps[0].due_at, plan.slots)
+    planning_s = [step.done_at - step.due_at for step in steps]
     return {
         "slots": plan.slots,
         "overlap": plan.overlap,
         "batch_size": plan.batch_size,
         "slow_runs": len(intervals),
         "steps": study["step"],
+        "first_step_s": planning_s[0],
+        "step_s": median(planning_s[1:]),
         "search_s": span_s,
         "busy_in_search": share,
         "load_before": load_before,

@@ -68,8 +68,17 @@ def _figures(report: Report) -> Row:
         "igd_plus": report.score,
         "steps": report.steps,
         "slow_evaluations": report.evaluations[-1],
-        "history": [list(point) for point in report.history],
+        "history": improvements(report.history),
     }
+
+
+def improvements(history: Iterable[tuple[float, float]]) -> list[list[float]]:
+    """The points at which the score fell."""
+    kept: list[list[float]] = []
+    for time, score in history:
+        if not kept or score < kept[-1][1]:
+            kept.append([round(time, 3), score])
+    return kept
 
 
 def cell_of(row: Row) -> Cell:
@@ -95,21 +104,42 @@ def score_ratio(row: Row, barrier: str) -> float:
 def table(rows: Iterable[Row]) -> Table:
     """Busy shares are means, ratios medians over seeds."""
     shown = Table(title="slots for the slowest objective, in virtual time")
-    shown.add_column("problem")
-    for column in ("W", "seeds", "busy: overlap"):
+    first, *others = _columns()
+    shown.add_column(first)
+    for column in others:
         shown.add_column(column, justify="right")
+    for cells in _body(rows):
+        shown.add_row(*cells)
+    return shown
+
+
+def markdown(rows: Iterable[Row]) -> str:
+    lines = [_columns(), ["---"] * len(_columns()), *_body(rows)]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def _columns() -> list[str]:
+    columns = ["problem", "W", "seeds", "busy: overlap"]
     for barrier in BARRIERS:
-        for figure in ("busy", "time", "reached", "IGD+"):
-            shown.add_column(f"{barrier.name}: {figure}", justify="right")
+        columns += [
+            f"{barrier.name}: {figure}"
+            for figure in ("busy", "time", "reached", "IGD+")
+        ]
+    return columns
+
+
+def _body(rows: Iterable[Row]) -> list[list[str]]:
+    """A line for each problem and number of slots."""
     groups: dict[tuple[str, int], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["problem"], row["slots"]), []).append(row)
+    lines = []
     for (name, slots), own in sorted(groups.items()):
         cells = [name, str(slots), str(len(own)), _busy(own, OVERLAP.name)]
         for barrier in BARRIERS:
             cells += _comparison(own, barrier.name)
-        shown.add_row(*cells)
-    return shown
+        lines.append(cells)
+    return lines
 
 
 def _busy(rows: Sequence[Row], mode: str) -> str:

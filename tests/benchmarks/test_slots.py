@@ -12,6 +12,8 @@ from benchmarks.virtual_time.slots import (
     Cell,
     Row,
     cell_of,
+    improvements,
+    markdown,
     run_cell,
     score_ratio,
     table,
@@ -41,6 +43,13 @@ def test_ratios_to_the_barrier() -> None:
     cells = [list(column.cells) for column in table([faster, worse]).columns]
     assert [column[0] for column in cells[:4]] == ["dtlz2", "4", "2", "50.0%"]
     assert [column[0] for column in cells[4:8]] == ["50.0%", "-", "1/2", "1.00"]
+    last = markdown([faster, worse]).splitlines()[-1]
+    assert last.startswith("| dtlz2 | 4 | 2 | 50.0% | 50.0% | - | 1/2 | 1.00 |")
+
+
+def test_only_improvements_are_kept() -> None:
+    history = ((1.0, 0.5), (2.00049, 0.5), (3.00049, 0.25), (4.0, 0.25))
+    assert improvements(history) == [[1.0, 0.5], [3.0, 0.25]]
 
 
 def test_a_cell_is_run_with_overlap_and_both_barriers() -> None:

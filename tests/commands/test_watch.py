@@ -302,7 +302,8 @@ def test_workers_are_listed(served: Any) -> None:
     drained = WORKER.model_copy(
         update={"worker": "old", "drained": True, "alive": False, "jobs": []}
     )
-    items = [WORKER.model_dump(), drained.model_dump()]
+    twins = WORKER.model_copy(update={"worker": "twins", "shared": True})
+    items = [WORKER.model_dump(), drained.model_dump(), twins.model_dump()]
     served(lambda _: httpx.Response(200, json={"items": items, "next": None}))
     rows = [
         line.split()
@@ -324,6 +325,7 @@ def test_workers_are_listed(served: Any) -> None:
         *("2/4", "120", "83%", "3", "error,", "1", "lost"),
     ]
     assert rows[2][:3] == ["old", "drained,", "away"]
+    assert rows[3][:3] == ["twins", "name", "shared"]
     assert json.loads(CliRunner().invoke(app, ["workers", "--json"]).stdout) == {
         "items": items,
         "next": None,

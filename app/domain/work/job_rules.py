@@ -107,7 +107,12 @@ def _after_failure(
 ) -> JobChange | None:
     is_current = job.is_held_by(lease)
     if kind is FailureKind.INFEASIBLE:
-        not_held = job.state in (JobState.READY, JobState.SUPERSEDED)
+        # A waiting job is reported on by an import only
+        not_held = job.state in (
+            JobState.WAITING,
+            JobState.READY,
+            JobState.SUPERSEDED,
+        )
         return _settled(job, JobState.INFEASIBLE) if is_current or not_held else None
     if not is_current:
         return None

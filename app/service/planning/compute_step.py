@@ -106,11 +106,18 @@ def _propose(
     )
     clock.laps |= asdict(proposal.timings)
     pool = past.pool()
+    promoted = [pool[row] for row in proposal.promoted]
+    record = asdict(proposal.diagnostics)
+    missing = snapshot.batch - len(proposal.full) - len(promoted)
+    untold = past.untold() if missing > 0 else []
+    if untold:  # no other point is left; nothing was predicted of these
+        promoted += untold[:missing]
+        record["full_samples"] = ()
     return Plan(
         full=proposal.full,
         cheap=_by_run(spec, proposal.cheap),
-        promoted=[pool[row] for row in proposal.promoted],
-        record=asdict(proposal.diagnostics),
+        promoted=promoted,
+        record=record,
         repeated=frozenset(
             row
             for row, source in enumerate(proposal.diagnostics.full_sources)

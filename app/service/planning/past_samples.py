@@ -119,6 +119,15 @@ class Past:
             if not sample.full and sample.id in known and sample.id not in left_out
         ]
 
+    def untold(self) -> list[int]:
+        """Cheap-only samples of which nothing is known."""
+        known: set[int] = set().union(*self.values, *self.failures)
+        return [
+            sample.id
+            for sample in self.samples
+            if not sample.full and sample.id not in known
+        ]
+
     def complete_values(self) -> Floats:
         """The values of D, (n, M)."""
         complete = self.complete()

@@ -34,6 +34,8 @@ def workers_table(workers: list[WorkerView]) -> Table:
 def worker_state(worker: WorkerView) -> Text:
     if worker.drained:
         return Text("drained" if worker.alive else "drained, away", style="yellow")
+    if worker.shared:
+        return Text("name shared", style="yellow")
     return Text("alive", style="green") if worker.alive else Text("away", style="dim")
 
 

@@ -263,6 +263,14 @@ def test_an_expired_attempt_goes_on_while_the_value_is_missing(
     assert loss_reason(lost, done, None) is CancelReason.LEASE_ENDED
 
 
+@pytest.mark.parametrize("state", [JobState.WAITING, JobState.READY])
+def test_a_job_that_no_worker_has_becomes_infeasible(state: JobState) -> None:
+    changes = ChangeSet()
+    free = job(state=state, lease=None)
+    job_rules.tell_failure(changes, free, "", FailureKind.INFEASIBLE, (), LIMITS)
+    assert changes.jobs == [JobChange(free, JobState.INFEASIBLE)]
+
+
 def test_a_lease_that_expired_at_the_time_limit_is_reported_as_such() -> None:
     assert loss_reason(READY, EXPIRED, timeout_s=12.5) is CancelReason.TIMEOUT
     assert loss_reason(READY, EXPIRED, timeout_s=12.6) is CancelReason.LEASE_EXPIRED

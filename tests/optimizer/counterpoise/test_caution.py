@@ -33,8 +33,8 @@ def told(search: list[float], design: int = 4) -> Snapshot:
     [
         ([1.0] * 5, 0.0),  # too few to decide
         ([-1.0] * 8, 0.0),
-        ([-1.0] * 4 + [1.0] * 2, 6.0 * 2 / 6),
-        ([1.0] * 12, 3.0),  # at most
+        ([-1.0] * 5 + [1.0], 6.0 * 1 / 6),
+        ([1.0] * 12, 2.0),  # at most
         # The newest 15 count: 3 of them break the limit
         ([1.0] * 20 + [-1.0] * 12 + [1.0] * 3, 6.0 * 3 / 15),
     ],

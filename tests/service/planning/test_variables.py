@@ -136,3 +136,23 @@ def test_a_space_of_categories_is_evaluated_to_its_last_point(
     assert view.feasible == 9  # b is not 0
     assert all(again.equal for again in replay(database, lab.name, None))
     lab.check_counters()
+
+
+def test_samples_of_which_nothing_is_known_become_full_before_the_end(
+    database: Database,
+) -> None:
+    choices = [
+        {"name": name, "type": "categorical", "choices": [0, 1, 2, 3]} for name in "ab"
+    ]
+    lab = Lab(database, variables=choices, budget=30, strategy="counterpoise")
+    lab.plan()
+    held = lab.ask(most=8)
+    for job in held[:-1]:
+        lab.tell(job)
+    lab.plan()  # all other points, for the cheap objective
+    assert len(points(lab)) == 16
+    lab.tell(held[-1])
+    view = lab.run()
+    assert (view.ending, view.evaluated_full) == ("space_exhausted", 16)
+    assert all(again.equal for again in replay(database, lab.name, None))
+    lab.check_counters()
