@@ -74,7 +74,8 @@ def run(
             output.print(f"written: {files[0]}, {files[1]}", soft_wrap=True)
         if stay:
             messages.print(
-                f"the server stays at {url} until Ctrl-C: dashboard {url}/, API {url}/docs"
+                f"the server stays at {url} until Ctrl-C: dashboard {url}/, API {url}/docs",
+                soft_wrap=True,
             )
             with suppress(KeyboardInterrupt):
                 while server.process.is_running():
