@@ -203,8 +203,11 @@ class ImportChanges:
     def _missing_runs(
         self, known: Mapping[int, object], jobs: Sequence[Job]
     ) -> tuple[int, ...]:
-        """The runs to be made: those of which nothing is known and which have no job."""
-        if not self.evaluate:
+        """The runs to be made: those of which nothing is known and which have no job;
+        none of a sample that is infeasible.
+        """
+        is_infeasible = any(value in (None, INFEASIBLE) for value in known.values())
+        if is_infeasible or not self.evaluate:
             return ()
         with_job = {job.objective for job in jobs}
         missing = []

@@ -147,8 +147,12 @@ def _add_values(model: StudyModel, sample: int, evaluation: Evaluation) -> None:
 
 
 def runs_to_make(model: StudyModel, sample: int) -> list[str]:
-    """Runs of an imported sample without a job and without any known output."""
+    """Runs of an imported sample without a job and without any known output; none if it
+    is infeasible.
+    """
     known = model.known(sample)
+    if "infeasible" in known.values():
+        return []
     with_job = [job.objective for job in model.jobs_of(sample)]
     missing = []
     for run in model.rules.runs:

@@ -40,6 +40,14 @@ def test_jobs_are_made_of_missing_values_and_their_samples_are_no_budget(
     lab.check_counters()
 
 
+def test_an_infeasible_sample_gets_no_jobs(database: Database) -> None:
+    lab = paused_lab(database)
+    found = import_rows(lab, [row(0.5, 0.5, mass="infeasible")], evaluate=True)
+    assert (found.partial, found.jobs) == (1, 0)
+    assert import_rows(lab, [row(0.5, 0.5)], evaluate=True).jobs == 0
+    lab.check_counters()
+
+
 def test_jobs_may_be_asked_for_later(database: Database) -> None:
     lab = paused_lab(database)
     import_rows(lab, [row(0.5, 0.5, mass=1.0)])
