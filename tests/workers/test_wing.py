@@ -196,7 +196,7 @@ def test_the_study_names_what_the_simulators_read() -> None:
         "deflection",
     ]
     assert study.declared_times is False  # the ratios are measured
-    assert study.initial_count == 43
+    assert study.initial_count == 30
 
 
 def test_the_stiffness_matrix_is_that_of_its_form() -> None:

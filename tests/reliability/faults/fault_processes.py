@@ -1,6 +1,7 @@
 """Operations in processes of their own, which a test holds or kills at fault points."""
 
 import multiprocessing
+import multiprocessing.forkserver
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -173,6 +174,8 @@ def fault_points(folder: Path) -> Iterator[FaultPoints]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COUNTERPOISE_FAULTS", str(folder))
         patch.setenv("PYTHONPATH", str(ROOT))
+        # Another test of this process may have started one without fault points
+        multiprocessing.forkserver._forkserver._stop()  # type: ignore[attr-defined]
         _CONTEXT.set_forkserver_preload(["tests.reliability.faults.forkserver_preload"])
         # Starts the fork server with this environment
         first = _CONTEXT.Process(target=os.getpid)
