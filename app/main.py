@@ -29,7 +29,7 @@ from app.api.security.authentication import Authentication
 from app.api.security.body_limit import BodyLimit
 from app.api.security.login_limit import LoginLimit
 from app.api.status.bounded_poll import BoundedPoll
-from app.api.status.metrics import ServerMetrics
+from app.api.status.server_metrics import ServerMetrics
 from app.api.status.server_uptime import UptimeRecorder
 from app.dashboard import routes as dashboard
 from app.service.models.prediction_process import PredictionProcess

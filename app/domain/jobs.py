@@ -18,6 +18,7 @@ class Job:
     step: int  # the search step that proposed it; 0 in the initial phase
     state: JobState
     lease: str | None
+    leased_at: float | None
     expires_at: float | None
     ready_at: float | None  # set while the job backs off
     attempts: int
@@ -31,6 +32,12 @@ class Job:
 
     def is_held_by(self, lease: str) -> bool:
         return self.state is JobState.LEASED and self.lease == lease
+
+    def ran_until(self, timeout_s: float | None) -> bool:
+        """Whether its lease was extended to the time limit of a run."""
+        if timeout_s is None or self.leased_at is None or self.expires_at is None:
+            return False
+        return self.expires_at >= self.leased_at + timeout_s
 
 
 @dataclass(frozen=True, slots=True)

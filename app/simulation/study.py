@@ -126,6 +126,8 @@ class Study:
     planned: Proposal | None = None  # of the step that is being planned
     pool: list[int] = field(default_factory=list)  # samples that it may promote
     search_began: tuple[float, tuple[float, ...]] | None = None  # time, busy until then
+    has_read_all: bool = True  # the step that is being planned: no full sample runs
+    found_no_point: bool = False  # the last step
     finished: bool = False
     # The last one of each stream that has not ended
     generations: dict[int, int] = field(init=False)
@@ -202,6 +204,7 @@ class Study:
             streams=streams,
             overlap=self._overlap(),
             slots=self._followed_slots() + self.lookahead,
+            found_no_point=self.found_no_point,
         )
 
     def _overlap(self) -> int:
@@ -261,6 +264,7 @@ class Study:
         rng = generator(self.seed, StepKind.SEARCH, NO_OBJECTIVE, number)
         self.pool = self.samples.pool()
         snapshot = self._snapshot(number, size)
+        self.has_read_all = self.samples.unsettled_full == 0
         if self.search_began is None:
             self.search_began = (self.floor.now, self.floor.busy())
         began = process_time()
@@ -289,8 +293,9 @@ class Study:
         self.models = proposal.models.frozen
         self.theta, self.frozen_theta = proposal.theta, proposal.frozen_theta
         self.warm_starts = proposal.warm_starts
+        self.found_no_point = len(proposal.full) + len(proposal.promoted) == 0
         # There is no new point, nor will there be
-        self.finished = len(proposal.full) + len(proposal.promoted) == 0
+        self.finished = self.found_no_point and self.has_read_all
         self._plan(proposal.full, range(self.problem.m), full=True)
         self._plan_cheap(proposal.cheap)
 

@@ -77,6 +77,7 @@ def job_from_row(row: Any) -> Job:
         step=row.step,
         state=JobState(row.state),
         lease=row.lease,
+        leased_at=row.leased_at,
         expires_at=row.expires_at,
         ready_at=row.ready_at,
         attempts=row.attempts,

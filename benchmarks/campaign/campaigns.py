@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
 
+from app.optimizer.strategies.strategy import ModelFamily
 from benchmarks.campaign.wall_clock import FAILURE, MAX_RATIO, SLOW_S, VANISH
-from benchmarks.paper.results import Settings, Spec
+from benchmarks.paper.results import EVIDENCE_COLUMN, Settings, Spec
 from benchmarks.paper.tables import Entry, Key, load
 from benchmarks.problems.catalogue import BI_OBJECTIVE, BI_OBJECTIVE_DESIGN, NAMES
 
@@ -30,8 +31,8 @@ DURATION_RATIOS = (3, 10, 100)
 class Campaign:
     problems: tuple[str, ...]
     sizes: tuple[int, ...]
-    strategies: tuple[str, ...]  # the columns; the others are compared with the first
-    specs: Callable[[str, int, str, int], Iterable[Spec]]  # problem, m, strategy, seed
+    columns: tuple[str, ...]  # the others are compared with the first
+    specs: Callable[[str, int, str, int], Iterable[Spec]]  # problem, m, column, seed
     what: str  # is compared, as the report says it
     seeds: str = "0-4"
     score: Score = "igd_plus"
@@ -42,51 +43,54 @@ class Campaign:
         return {} if self.table is None else load(self.table)
 
 
+def run_of(problem: str, m: int, rc: int, column: str, seed: int) -> Spec:
+    """A run of one column: systems of the paper as published, ours as in a study."""
+    if column == EVIDENCE_COLUMN:
+        settings = Settings(scaling="range", models="evidence")
+        return Spec(problem, m, rc, "sbp-bo", seed, settings)
+    models: ModelFamily = "evidence" if column == "counterpoise" else "paper"
+    return Spec(problem, m, rc, column, seed, Settings(models=models))
+
+
 def tables(rc: int) -> Callable[[str, int, str, int], Iterable[Spec]]:
-    return lambda problem, m, strategy, seed: [Spec(problem, m, rc, strategy, seed)]
+    return lambda problem, m, column, seed: [run_of(problem, m, rc, column, seed)]
 
 
-def two_objectives(problem: str, m: int, strategy: str, seed: int) -> list[Spec]:
-    d = BI_OBJECTIVE[problem]
-    n = BI_OBJECTIVE_DESIGN
-    return [Spec(problem, m, 5, strategy, seed, Settings(), 200, d=d, n=n)]
+def two_objectives(problem: str, m: int, column: str, seed: int) -> list[Spec]:
+    spec = run_of(problem, m, 5, column, seed)
+    d, n = BI_OBJECTIVE[problem], BI_OBJECTIVE_DESIGN
+    return [replace(spec, budget=200, d=d, n=n)]
 
 
-def many_ratios(problem: str, m: int, strategy: str, seed: int) -> list[Spec]:
-    return [
-        Spec(problem, m, int(ratios[0]), strategy, seed, ratios=ratios)
-        for ratios in RATIOS
-    ]
+def many_ratios(problem: str, m: int, column: str, seed: int) -> list[Spec]:
+    specs = []
+    for ratios in RATIOS:
+        spec = run_of(problem, m, int(ratios[0]), column, seed)
+        specs.append(replace(spec, ratios=ratios))
+    return specs
 
 
-def beside_peers(problem: str, m: int, strategy: str, seed: int) -> list[Spec]:
-    spec = Spec(problem, m, 5, strategy, seed)
+def beside_peers(problem: str, m: int, column: str, seed: int) -> list[Spec]:
+    spec = run_of(problem, m, 5, column, seed)
     if problem == "zdt2":
         spec = replace(spec, **ZDT2)
         return [spec] if m == 2 else []
     # HVKG alone evaluates objectives apart; its steps are too slow for more
-    return [] if strategy == "hvkg" else [spec]
+    return [] if column == "hvkg" else [spec]
 
 
-def virtual_time(problem: str, m: int, strategy: str, seed: int) -> list[Spec]:
-    settings = Settings(scaling="range")
-    return [
-        Spec(
-            problem,
-            m,
-            ratio,
-            strategy,
-            seed,
-            settings,
-            budget=200,
-            slots=slots,
-            faulty=faulty,
+def virtual_time(problem: str, m: int, column: str, seed: int) -> list[Spec]:
+    specs = []
+    for ratio, slots, faulty in product(DURATION_RATIOS, SLOTS, (False, True)):
+        spec = run_of(problem, m, ratio, column, seed)
+        settings = replace(spec.settings, scaling="range")
+        specs.append(
+            replace(spec, settings=settings, budget=200, slots=slots, faulty=faulty)
         )
-        for ratio, slots, faulty in product(DURATION_RATIOS, SLOTS, (False, True))
-    ]
+    return specs
 
 
-OURS = ("sbp-bo", "k-rvea", "hk-rvea", "counterpoise")
+OURS = ("sbp-bo", "k-rvea", "hk-rvea", EVIDENCE_COLUMN, "counterpoise")
 THREE = ("K-RVEA", "HK-RVEA", "SBP-BO")
 CAMPAIGNS = {
     "tab1": Campaign(
@@ -150,7 +154,7 @@ CAMPAIGNS = {
     "wall-clock": Campaign(
         WALL_CLOCK_PROBLEMS,
         (3,),
-        ("counterpoise", "sbp-bo", "hk-rvea", "k-rvea", "random"),
+        ("counterpoise", EVIDENCE_COLUMN, "hk-rvea", "k-rvea", "random"),
         virtual_time,
         f"Virtual time: slow runs of {SLOW_S:g} s on 1, 4 or 16 slots, cheap ones 3, 10"
         " or 100 times as fast on as many; planning time is included, and steps overlap."
@@ -170,7 +174,7 @@ class Choice:
 
     problems: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()
-    strategies: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
     budget: int | None = None
     ratios: str | None = None  # as a table shows them
@@ -181,7 +185,7 @@ def specs_of(campaign: Campaign, choice: Choice) -> list[Spec]:
     combinations = product(
         choice.problems or campaign.problems,
         choice.sizes or campaign.sizes,
-        choice.strategies or campaign.strategies,
+        choice.columns or campaign.columns,
         choice.seeds,
     )
     specs = [spec for parts in combinations for spec in campaign.specs(*parts)]

@@ -9,7 +9,7 @@ AGAIN = "again.jsonl"  # another file: a run that is on file is not run again
 def command_of(campaign: str, spec: Spec) -> str:
     """One line for a shell, in any checkout."""
     parts = ["counterpoise bench campaign", campaign, f"--problem {spec.problem}"]
-    parts += [f"--m {spec.m}", f"--strategy {spec.strategy}", f"--seeds {spec.seed}"]
+    parts += [f"--m {spec.m}", f"--strategy {spec.column}", f"--seeds {spec.seed}"]
     if spec.ratios or spec.slots:
         parts.append(f"--ratios {spec.shown_ratios}")
     if spec.slots:
@@ -20,7 +20,7 @@ def command_of(campaign: str, spec: Spec) -> str:
 
 
 def _usual_budgets(campaign: str, spec: Spec) -> set[int]:
-    usual = CAMPAIGNS[campaign].specs(spec.problem, spec.m, spec.strategy, spec.seed)
+    usual = CAMPAIGNS[campaign].specs(spec.problem, spec.m, spec.column, spec.seed)
     return {other.budget for other in usual}
 
 
@@ -28,5 +28,5 @@ def detail_of(outcome: Outcome) -> str:
     spec = outcome.spec
     slots = f", {spec.slots} slots" if spec.slots else ""
     name = f"{spec.problem} m = {spec.m} r = {spec.shown_ratios}{slots}"
-    run = f"{spec.strategy}, {name}, seed {spec.seed}"
+    run = f"{spec.column}, {name}, seed {spec.seed}"
     return f"{run}: IGD+ {outcome.igd_plus:.4g}, {outcome.cpu_s:.0f} s CPU"

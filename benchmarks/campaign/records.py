@@ -6,14 +6,14 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.campaign import tables
+from benchmarks.campaign.report import tables
 from benchmarks.campaign.rows import Cell, Row
 from benchmarks.paper.results import Outcome
 
 
 def write(rows: Sequence[Row], outcomes: Sequence[Outcome], folder: Path) -> None:
     # matplotlib takes a second to import
-    from benchmarks.campaign.plots import draw
+    from benchmarks.campaign.report.plots import draw
 
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "table.txt").open("w") as file:

@@ -68,7 +68,7 @@ def rows_of(campaign: Campaign, outcomes: Iterable[Outcome]) -> list[Row]:
     groups: dict[Instance, dict[str, list[Outcome]]] = {}
     for outcome in sorted(outcomes, key=lambda outcome: outcome.spec):
         columns = groups.setdefault(instance_of(outcome.spec), {})
-        columns.setdefault(outcome.spec.strategy, []).append(outcome)
+        columns.setdefault(outcome.spec.column, []).append(outcome)
     return [_row(campaign, instance, groups[instance]) for instance in groups]
 
 
@@ -76,7 +76,7 @@ def _row(
     campaign: Campaign, instance: Instance, columns: dict[str, list[Outcome]]
 ) -> Row:
     problem, m, _, ratios, slots = instance
-    names = [name for name in campaign.strategies if name in columns]
+    names = [name for name in campaign.columns if name in columns]
     names += [name for name in columns if name not in names]
     scores = {
         name: [score_of(campaign, run)[1] for run in columns[name]] for name in names

@@ -7,16 +7,17 @@ from typing import Annotated
 import typer
 
 from app.optimizer.strategies.catalogue import STRATEGIES
-from benchmarks.campaign import tables
 from benchmarks.campaign.campaigns import CAMPAIGNS, Campaign, Choice, specs_of
 from benchmarks.campaign.commands import command_of, detail_of
 from benchmarks.campaign.execute import on_file, open_executor, run_missing
 from benchmarks.campaign.records import as_record, write
+from benchmarks.campaign.report import tables
 from benchmarks.campaign.result_files import files_of
 from benchmarks.campaign.rows import rows_of
 from benchmarks.commands.arguments import check_applies, check_names, parse_seeds
 from benchmarks.commands.options import JsonOption
 from benchmarks.commands.output import print_rows, progress_lines
+from benchmarks.paper.results import EVIDENCE_COLUMN
 from benchmarks.peers.catalogue import NEEDS_TORCH, PEERS
 
 
@@ -68,7 +69,7 @@ def campaign(
     choice = Choice(
         tuple(problems or ()),
         tuple(sizes or ()),
-        _strategies(plan, strategies),
+        _columns(plan, strategies),
         tuple(parse_seeds(seeds or plan.seeds)),
         budget,
         ratios,
@@ -100,12 +101,12 @@ def campaign(
     )
 
 
-def _strategies(plan: Campaign, given: list[str] | None) -> tuple[str, ...]:
+def _columns(plan: Campaign, given: list[str] | None) -> tuple[str, ...]:
     """Those given, or those of the campaign that can run here."""
     missing = () if find_spec("botorch") else NEEDS_TORCH
     if not given:
-        return tuple(name for name in plan.strategies if name not in missing)
-    check_names(given, (*STRATEGIES, *PEERS), "--strategy")
+        return tuple(name for name in plan.columns if name not in missing)
+    check_names(given, (*STRATEGIES, EVIDENCE_COLUMN, *PEERS), "--strategy")
     for name in given:
         if name in missing:
             raise typer.BadParameter(

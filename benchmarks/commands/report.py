@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.campaign.report_page import write_page
+from benchmarks.campaign.report.page import write_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 

@@ -14,6 +14,9 @@ from app.optimizer.proposal.acquisition import Scaling
 from app.optimizer.search.reference_vectors import Lattice
 from app.optimizer.strategies.strategy import ModelFamily
 
+# `sbp-bo` as it is in a study: models by evidence, and no effect of units
+EVIDENCE_COLUMN = "sbp-bo-evidence"
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Settings:
@@ -42,6 +45,13 @@ class Spec:
     # Of a run in virtual time: slots of each objective; 0: the paper's protocol
     slots: int = 0
     faulty: bool = False  # runs fail and workers vanish
+
+    @property
+    def column(self) -> str:
+        """Of a table: the strategy; `sbp-bo-evidence` if it has not the paper's models."""
+        if self.strategy == "sbp-bo" and self.settings.models == "evidence":
+            return EVIDENCE_COLUMN
+        return self.strategy
 
     @property
     def shown_ratios(self) -> str:

@@ -12,13 +12,13 @@ import pytest
 from distributed import LocalCluster
 from typer.testing import CliRunner
 
-from benchmarks.campaign import tables
 from benchmarks.campaign.campaigns import CAMPAIGNS, Choice, specs_of
 from benchmarks.campaign.commands import command_of
-from benchmarks.campaign.engineering import COMPARISONS, table
 from benchmarks.campaign.execute import open_executor
-from benchmarks.campaign.plots import draw, quartiles, quartiles_in_time
-from benchmarks.campaign.report_page import write_page
+from benchmarks.campaign.report import tables
+from benchmarks.campaign.report.engineering_section import COMPARISONS, table
+from benchmarks.campaign.report.page import write_page
+from benchmarks.campaign.report.plots import draw, quartiles, quartiles_in_time
 from benchmarks.campaign.rows import agreement, rows_of
 from benchmarks.campaign.run_spec import run
 from benchmarks.campaign.significance import assessments, holm, rank_sum
@@ -148,7 +148,7 @@ def test_sizes_of_the_campaigns() -> None:
     def count(name: str) -> int:
         return len(specs_of(CAMPAIGNS[name], Choice(seeds=(0,))))
 
-    assert count("tab1") == count("tab2") == 48 * 4
+    assert count("tab1") == count("tab2") == 48 * 5
     assert count("ablation") == 48 * 5
     assert count("bi-objective") == 16 * 5
     assert count("ratios") == 6 * 6 * 3
@@ -255,7 +255,7 @@ def test_the_page_says_what_was_run_and_what_was_not(tmp_path: Path) -> None:
     page = tmp_path / "benchmarks.md"
     write_page(page, tmp_path)
     text = page.read_text()
-    assert "| [tab1](#tab1) | 3 | 960 | 0-4 |" in text
+    assert "| [tab1](#tab1) | 3 | 1200 | 0-4 |" in text
     assert "- `k-rvea`: 2 of 240 runs, seeds 0, 1, made by one version" in text
     assert "- `counterpoise`: **not run yet**" in text
     # Slots, too

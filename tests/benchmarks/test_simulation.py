@@ -162,7 +162,11 @@ def test_a_slow_cheap_pool_has_its_old_jobs_superseded(
 
 
 def small_study(
-    ratios: tuple[float, float], n: int, monkeypatch: pytest.MonkeyPatch
+    ratios: tuple[float, float],
+    n: int,
+    monkeypatch: pytest.MonkeyPatch,
+    pools: tuple[Pool, Pool] = (Pool(1.0), Pool(3.0)),
+    overlap: int = 0,
 ) -> simulation.Report:
     """Of a space of 12 points, with a budget of 20; a caller that asks more than 100 times
     what is due asks forever.
@@ -180,7 +184,15 @@ def small_study(
     declared = Problem(space, (Objective("a"), Objective("b")), ratios)
     evaluate, score = (lambda x, j: float(x[j])), (lambda F: float(F.min()))
     return simulation.simulate(
-        declared, evaluate, score, (Pool(1.0), Pool(3.0)), STRATEGY, 0, n=n, budget=20
+        declared,
+        evaluate,
+        score,
+        pools,
+        STRATEGY,
+        0,
+        n=n,
+        budget=20,
+        overlap=overlap,
     )
 
 
@@ -191,6 +203,18 @@ def test_a_study_whose_space_is_used_up_ends(monkeypatch: pytest.MonkeyPatch) ->
     assert report.steps == 3
     assert [time for time, _ in report.history] == [18.0, 27.0, 36.0]
     assert report.makespan == 36.0
+
+
+def test_a_study_whose_space_is_used_up_waits_for_the_samples_that_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The third step, planned while two samples run, finds nothing; the fourth, planned
+    when all is known, ends the study.
+    """
+    pools = (Pool(1.0, 3), Pool(3.0, 3, jitter=0.3))
+    report = small_study((1.0, 1.0), 6, monkeypatch, pools, overlap=2)
+    assert report.evaluations == (12, 12)
+    assert report.steps == 4
 
 
 def test_a_stream_whose_space_is_used_up_ends_and_the_study_goes_on(

@@ -34,6 +34,7 @@ def job(**changes: Any) -> Job:
         "step": 4,
         "state": JobState.LEASED,
         "lease": "mine",
+        "leased_at": 40.0,
         "expires_at": 100.0,
         "ready_at": None,
         "attempts": 1,

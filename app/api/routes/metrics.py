@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from app.api.security.access import READERS
-from app.api.status.metrics import ServerMetrics
+from app.api.status.server_metrics import ServerMetrics
 
 router = APIRouter(tags=["health"], dependencies=READERS)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -51,6 +51,7 @@ class Progress:
     lam: int = LAMBDA
     overlap: int = 0
     slots: int = 0
+    found_no_point: bool = False  # the last search step; the space may be used up
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def due(progress: Progress) -> Decision:
     if progress.phase is Phase.FINISHED:
         return Nothing()
     left = progress.budget - progress.planned
-    if left > 0 and may_plan(progress.phase, progress.unsettled_full, progress.overlap):
+    if left > 0 and _is_step_due(progress):
         return Step(progress.step + 1, min(_batch_size(progress), left))
     if left <= 0 and progress.unsettled_full == 0:
         return Finish()
@@ -94,6 +95,15 @@ def due(progress: Progress) -> Decision:
             if size > 0:
                 return Generation(stream.objective, stream.generation + 1, size)
     return Nothing()
+
+
+def _is_step_due(progress: Progress) -> bool:
+    """After a step that found no point, the next one reads the values of all samples
+    that run: it ends the study if there is still none.
+    """
+    if progress.found_no_point and progress.unsettled_full > 0:
+        return False
+    return may_plan(progress.phase, progress.unsettled_full, progress.overlap)
 
 
 def may_plan(phase: Phase, unsettled_full: int, overlap: int) -> bool:

@@ -124,15 +124,25 @@ def _after_failure(
 
 
 def expire(
-    changes: ChangeSet, job: Job, co_objectives: Sequence[int], limits: Limits
+    changes: ChangeSet,
+    job: Job,
+    co_objectives: Sequence[int],
+    limits: Limits,
+    timeout_s: float | None,
 ) -> None:
-    """End the job's lease, which expired without a sign of life."""
-    change = _after_loss(job, limits)
+    """End the job's lease, which is over.
+
+    A run that took all of its `timeout_s` counts as an error, as if its worker had told
+    so; otherwise there was no sign of life, a loss.
+    """
+    is_timeout = job.ran_until(timeout_s)
+    change = _after_error(job, limits) if is_timeout else _after_loss(job, limits)
     changes.jobs.append(change)
     changes.attempts.append(AttemptEnd(job.lease or "", Outcome.EXPIRED))
     changes.anomalies.append((job.objective, Outcome.EXPIRED))
     if change.state is JobState.FAILED:
-        changes.results += failed_results(job, FailureKind.LOST, co_objectives)
+        kind = FailureKind.ERROR if is_timeout else FailureKind.LOST
+        changes.results += failed_results(job, kind, co_objectives)
 
 
 def release(changes: ChangeSet, job: Job, limits: Limits) -> None:

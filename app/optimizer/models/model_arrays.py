@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from app.optimizer.models.evidence.cross_kernel import cross_kernel
 from app.optimizer.models.evidence.hyperparameters import (
     Coordinates,
     Hyperparameters,
     Structure,
 )
+from app.optimizer.models.evidence.kernel.cross_kernel import CrossKernel
 from app.optimizer.models.evidence.posterior import Posterior
 from app.optimizer.models.kriging.likelihood import Likelihood, invert_lower
 from app.optimizer.models.kriging.regressor import Kriging
@@ -26,7 +26,7 @@ from app.optimizer.models.surrogate import Surrogate
 Arrays = Mapping[str, Any]  # arrays by name, without any that needs pickling
 MEMBERS = ("model", "frozen")
 KRIGING = ("S_", "a_", "x_mean_", "theta_", "beta_", "sigma2_")
-POSTERIOR = ("X", "y", "Z", "alpha", "beta", "sigma2", "eta", "constant")
+POSTERIOR = ("X", "y", "alpha", "beta", "sigma2", "eta", "constant")
 
 
 def pack(surrogates: Sequence[Surrogate]) -> bytes:
@@ -75,6 +75,7 @@ def _pack_member(model: object) -> dict[str, Any]:
         arrays = {name: getattr(model, name) for name in POSTERIOR}
         at = {f"at.{name}": value for name, value in asdict(model.at).items()}
         hyperparameters = model.hyperparameters
+        arrays["Z"] = model.kernel.Z
         arrays["structure"] = hyperparameters.structure.value
         return {**arrays, **at, "values": hyperparameters.values}
     return {}
@@ -104,7 +105,8 @@ def _posterior(arrays: Arrays) -> Posterior:
     coordinates = _below(arrays, "at.")
     at = Coordinates(**{**coordinates, "eta": float(coordinates["eta"])})
     n = len(arrays["y"])
-    R = cross_kernel(structure, at, arrays["Z"], arrays["X"])  # (n, n)
+    kernel = CrossKernel(structure, at, arrays["Z"])
+    R = kernel(arrays["X"])  # (n, n)
     L = np.linalg.cholesky(R + float(arrays["eta"]) * np.eye(n))
     L_inverse = np.asfortranarray(np.tril(np.linalg.solve(L, np.eye(n))))
     options: dict[str, Any] = {name: arrays[name] for name in POSTERIOR}
@@ -113,6 +115,7 @@ def _posterior(arrays: Arrays) -> Posterior:
     options |= {
         "hyperparameters": Hyperparameters(structure, tuple(arrays["values"].tolist())),
         "at": at,
+        "kernel": kernel,
         "L_inverse": L_inverse,
         "w": L_inverse @ np.ones(n),
         "constant": bool(arrays["constant"]),

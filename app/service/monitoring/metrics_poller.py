@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.store.database import Database
-from app.store.metrics import (
+from app.store.monitoring.queue_counts import (
     DueSteps,
     ExecutedStep,
     LiveWorkers,

@@ -3,6 +3,7 @@ counters alone.
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from app.domain.planning.ratios import LAST_DURATIONS, declared_ratios, measured_ratios
 from app.domain.planning.scheduling import largest_ratios, progress_of
@@ -42,9 +43,11 @@ def schedule_due_steps(connection: Connection, study: Study) -> None:
         _schedule_generations(connection, study, objectives, streaming)
         return
     ratios = [objective.ratio for objective in objectives]
-    match due(progress_of(study, objectives, ratios, streaming)):
-        case StepDecision() if _waits_for_last(connection, study):
-            return
+    progress = replace(
+        progress_of(study, objectives, ratios, streaming),
+        found_no_point=_found_no_point(connection, study),
+    )
+    match due(progress):
         case StepDecision(number, size):
             _schedule_search(connection, study, objectives, number, size)
         case Finish():
@@ -59,11 +62,9 @@ def schedule_due_steps(connection: Connection, study: Study) -> None:
             _announce(connection, study, [_name(study, StepKind.CLOSING, study.budget)])
 
 
-def _waits_for_last(connection: Connection, study: Study) -> bool:
-    """Whether the last step found no point while full samples run: the next one, which
-    ends the study if there is still none, then reads all their values.
-    """
-    if study.phase is not Phase.SEARCH or study.unsettled_full == 0:
+def _found_no_point(connection: Connection, study: Study) -> bool:
+    """Whether the last search step proposed no full sample."""
+    if study.phase is not Phase.SEARCH:
         return False
     last = last_recorded_steps(connection, study.id, 1)
     return any(step.found_no_point for step in last)

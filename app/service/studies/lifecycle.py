@@ -82,11 +82,11 @@ def create(
     # Imported here: a server starts faster without numerical libraries, and mostly
     # needs none.
     if spec.requirements:
-        from app.service.planning.space_check import check_space
+        from app.service.planning.specification_checks import check_space
 
         check_space(spec)
     if spec.strategy in CONDITIONAL_STRATEGIES:
-        from app.service.planning.strategy_check import check_strategy
+        from app.service.planning.specification_checks import check_strategy
 
         check_strategy(spec)
     return database.write(_create, spec, lease_s, paused)

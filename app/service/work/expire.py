@@ -102,10 +102,17 @@ def _expire_prefix(
     """Expire as many as may be settled in one go; returns the leases that ended."""
     objectives = objectives_of(connection, study.id)
     co_objectives = co_objectives_of(objectives)
+    timeouts = {objective.id: objective.timeout_s for objective in objectives}
     changes = ChangeSet()
     count, _ = prefix_until_due(study, objectives, overdue)
     for job in overdue[:count]:
-        job_rules.expire(changes, job, co_objectives[job.objective], study.limits)
+        job_rules.expire(
+            changes,
+            job,
+            co_objectives[job.objective],
+            study.limits,
+            timeouts[job.objective],
+        )
     add_changes_of_other_jobs(connection, changes, co_objectives)
     apply(connection, study, changes, co_objectives)
     notify(connection)

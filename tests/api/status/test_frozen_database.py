@@ -32,7 +32,7 @@ def frozen(database_url: str) -> Iterator[None]:
 def test_health_checks_respond_while_all_queries_hang(
     client: TestClient, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.api.status.metrics.POLL_S", 0.0)
+    monkeypatch.setattr("app.api.status.server_metrics.POLL_S", 0.0)
     monkeypatch.setattr("app.api.status.bounded_poll.WAIT_S", 0.2)
     assert "\ncounterpoise_database_up 1.0\n" in client.get("/metrics").text
     with ThreadPoolExecutor(THREADS) as executor:

@@ -25,6 +25,14 @@ INITIAL = Progress(Phase.INITIAL, 109, 300, 109, 109, 0, 3, (5.0, 5.0, 1.0), (0,
 SEARCH = replace(INITIAL, phase=Phase.SEARCH, unsettled_full=0, step=1, planned=112)
 
 
+def test_after_a_step_without_a_point_the_next_one_waits_for_all_that_runs() -> None:
+    overlapped = replace(SEARCH, overlap=4, unsettled_full=1)
+    assert due(overlapped) == Step(2, 3)
+    assert due(replace(overlapped, found_no_point=True)) == Nothing()
+    settled = replace(overlapped, found_no_point=True, unsettled_full=0)
+    assert due(settled) == Step(2, 3)
+
+
 def streams(*triples: tuple[int, int, int]) -> tuple[Stream, ...]:
     return tuple(Stream(j, *triple) for j, triple in enumerate(triples))
 

@@ -184,7 +184,7 @@ def test_lost_jobs_back_off_and_failed_ones_do_not() -> None:
 
 def test_an_expired_lease_returns_its_job_and_counts_a_loss() -> None:
     changes = ChangeSet()
-    job_rules.expire(changes, job(), [2], LIMITS)
+    job_rules.expire(changes, job(), [2], LIMITS, timeout_s=None)
     assert changes.jobs == [JobChange(job(), JobState.READY, losses=1, backoff_s=1.0)]
     assert changes.attempts == [AttemptEnd("mine", Outcome.EXPIRED)]
     assert changes.anomalies == [(1, Outcome.EXPIRED)]
@@ -193,10 +193,28 @@ def test_an_expired_lease_returns_its_job_and_counts_a_loss() -> None:
 
 def test_too_many_losses_fail_all_objectives_of_the_run() -> None:
     changes = ChangeSet()
-    job_rules.expire(changes, job(losses=9), [2], LIMITS)
+    job_rules.expire(changes, job(losses=9), [2], LIMITS, timeout_s=61.0)
     assert changes.results == [
         Result(5, 1, failure=FailureKind.LOST),
         Result(5, 2, failure=FailureKind.LOST),
+    ]
+
+
+def test_a_run_that_takes_all_of_its_time_limit_counts_an_error() -> None:
+    """Leased at 40 with a deadline of 100: a limit of 60 s is used up, 61 s are not."""
+    changes = ChangeSet()
+    job_rules.expire(changes, job(errors=1, losses=2), [2], LIMITS, timeout_s=60.0)
+    job_rules.expire(changes, job(errors=2), [2], LIMITS, timeout_s=60.0)
+    job_rules.expire(changes, job(errors=2), [2], LIMITS, timeout_s=61.0)
+    counts = [(each.state, each.errors, each.losses) for each in changes.jobs]
+    assert counts == [
+        (JobState.READY, 2, 2),
+        (JobState.FAILED, 3, 0),
+        (JobState.READY, 2, 1),
+    ]
+    assert changes.results == [
+        Result(5, 1, failure=FailureKind.ERROR),
+        Result(5, 2, failure=FailureKind.ERROR),
     ]
 
 
@@ -211,7 +229,7 @@ def test_a_release_counts_nothing() -> None:
 def test_jobs_of_a_stopped_study_do_not_return_to_ready() -> None:
     changes = ChangeSet()
     job_rules.release(changes, job(), STOPPED)
-    job_rules.expire(changes, job(), [], STOPPED)
+    job_rules.expire(changes, job(), [], STOPPED, timeout_s=None)
     assert [change.state for change in changes.jobs] == [
         JobState.SUPERSEDED,
         JobState.SUPERSEDED,

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from app.optimizer.strategies.counterpoise.directions import directions
@@ -14,7 +13,6 @@ from app.optimizer.strategies.counterpoise.gain import (
     distance_plus,
     greedy,
     normal_draws,
-    target_count,
 )
 from app.optimizer.strategies.counterpoise.settings import DEFAULTS
 
@@ -82,14 +80,4 @@ def test_targets_win_a_direction() -> None:
     assert_allclose(ends_and_middle, [[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]])
     assert (
         len(choose_targets(F, W, replace(DEFAULTS, targets_win=False), RNG(0))) == 101
-    )
-
-
-@pytest.mark.parametrize(("m", "count"), [(3, 150), (10, 250)])
-def test_many_objectives_have_more_targets(m: int, count: int) -> None:
-    assert (
-        target_count(
-            m, replace(DEFAULTS, targets=150, many_targets=250, many_objectives=8)
-        )
-        == count
     )

@@ -66,6 +66,22 @@ def test_the_pool_comes_first_then_any_gain_then_the_largest_deviation() -> None
     assert_allclose(gains, [(0.5 + np.sqrt(0.5)) / 2, 0.25, np.nan, np.nan])
 
 
+def test_new_points_compete_for_a_share_of_the_places() -> None:
+    """The pool's second best brings less than the new point, which takes one of two
+    places; of one place, half is none.
+    """
+    pool = candidates([[0.5, 0.5], [0.2, 0.9]])
+    both = join(pool, candidates([[0.0, 1.0]], fresh=True))
+    A, Z = np.array([[1.0, 1.0]]), np.array([[0.0, 1.0], [0.5, 0.5]])
+    chosen = {
+        (batch, share): choose_by_gain(both, A, Z, DRAWS, batch, fresh_share=share)[0]
+        for batch, share in [(2, 0.0), (2, 0.5), (1, 0.5)]
+    }
+    assert_array_equal(chosen[2, 0.0], [0, 1])
+    assert_array_equal(chosen[2, 0.5], [0, 2])
+    assert_array_equal(chosen[1, 0.5], [0])
+
+
 def test_half_of_the_extras_are_children() -> None:
     assert evolved_count(15, 0.5) == 7
     Z = np.array([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]])

@@ -29,6 +29,15 @@ def test_a_constant_objective_is_zero_on_the_scale() -> None:
     assert_allclose(front_scale(F, smallest_range=0.05).apply(F)[:, 1], 0.0)
 
 
+def test_objectives_of_one_unit_are_divided_by_the_largest_range() -> None:
+    # Ranges of the front: 2, 20 and, constant, none
+    F = np.array([[1.0, 40.0, 500.0], [3.0, 20.0, 500.0]])
+    scale = front_scale(F, smallest_range=0.05, common_unit=True)
+    assert_allclose(scale.apply(F), [[0.0, 1.0, 0.0], [0.1, 0.0, 0.0]])
+    constant = front_scale(F[:1], smallest_range=0.05, common_unit=True)
+    assert_allclose(constant.apply(F[:1]), 0.0)
+
+
 def test_one_objective_is_scaled_by_the_data() -> None:
     F = np.array([[5.0], [2.0], [12.0]])
     scale = front_scale(F, smallest_range=0.05)

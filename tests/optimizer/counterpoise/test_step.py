@@ -21,8 +21,12 @@ from app.optimizer.snapshot import Data, Forecasts, Snapshot
 from app.optimizer.space import snap
 from app.optimizer.strategies.counterpoise.cheap_points import extra_counts
 from app.optimizer.strategies.counterpoise.models.kriging_family import KRIGING
-from app.optimizer.strategies.counterpoise.settings import DEFAULTS
-from app.optimizer.strategies.counterpoise.step import propose_by_promotion
+from app.optimizer.strategies.counterpoise.settings import DEFAULTS, MANY
+from app.optimizer.strategies.counterpoise.step import (
+    COUNTERPOISE,
+    PromotionStep,
+    propose_by_promotion,
+)
 from app.optimizer.strategies.initial_phase import initial_points
 
 MakeProblem = Callable[..., Problem]
@@ -306,3 +310,11 @@ def test_a_co_model_is_used_when_its_record_is_better(
     assert (better.co_models[1].plain_error, better.co_models[1].co_error) == (6.0, 3.0)
     report = better.full_samples[0]
     assert report.mean[1] == report.co[1] != report.plain[1]
+
+
+def test_units_matter_to_many_objectives_of_the_paper_only() -> None:
+    step = PromotionStep()
+    raw = replace(COUNTERPOISE, scaling="paper")
+    assert step.settings_of(10, raw) == MANY
+    assert step.settings_of(10, COUNTERPOISE) == replace(MANY, common_unit=False)
+    assert step.settings_of(7, raw) == DEFAULTS

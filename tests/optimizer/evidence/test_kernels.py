@@ -8,11 +8,12 @@ from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF, Matern
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.evidence.cross_kernel import cross_kernel
 from app.optimizer.models.evidence.hyperparameters import Coordinates, Structure
-from app.optimizer.models.evidence.kernel_matrix import make_kernel_matrix
-from app.optimizer.models.evidence.kernels import scaled_coordinates
-from app.optimizer.models.evidence.warping import warp, warp_derivatives
+from app.optimizer.models.evidence.kernel.cross_kernel import CrossKernel
+from app.optimizer.models.evidence.kernel.gaussian_factors import gaussian_factor
+from app.optimizer.models.evidence.kernel.kernel_matrix import make_kernel_matrix
+from app.optimizer.models.evidence.kernel.scaled_coordinates import scaled_coordinates
+from app.optimizer.models.evidence.kernel.warping import warp, warp_derivatives
 
 
 def coordinates(d: int, seed: int = 0) -> Coordinates:
@@ -86,7 +87,7 @@ def test_kernels_are_products_of_scikit_learns(
     at = coordinates(d)
     K = training_kernel(structure, X, at)
     assert_allclose(K, composed(structure, at, X, X), rtol=1e-11)
-    cross = cross_kernel(structure, at, scaled_coordinates(structure, at, X), Y)
+    cross = CrossKernel(structure, at, scaled_coordinates(structure, at, X))(Y)
     assert cross.shape == (n, 40)
     assert_allclose(cross, composed(structure, at, X, Y), rtol=1e-11)
 
@@ -131,3 +132,27 @@ def test_warp_derivatives_are_difference_quotients(log_a: float, log_c: float) -
     assert_allclose(
         by_log_c, (at(log_a, log_c + h) - at(log_a, log_c - h)) / (2 * h), atol=1e-8
     )
+
+
+@pytest.mark.parametrize("h", [0.0, 1e-4, 0.05, 0.5, 2.0, 7.0, 9.0, 50.0])
+def test_gaussian_factors_equal_exponentials_up_to_rounding(h: float) -> None:
+    rng = np.random.default_rng(0)
+    t = h * rng.uniform(-1.0, 1.0, 90)
+    z = np.append((2.0 * h + 3.0) * rng.uniform(-1.0, 1.0, 60), t[:5])
+    for share in (0.3, 0.9995):
+        of_t = gaussian_factor(t)
+        factor = np.empty((len(z), 80))
+        of_t.write(of_t.left(z, share), share, factor, first=10)
+        e = np.exp(-0.5 * (z[:, None] - t[10:]) ** 2)
+        assert_allclose(factor, 1.0 - share + share * e, rtol=0.0, atol=5e-13)
+
+
+def test_few_nodes_suffice_for_long_length_scales() -> None:
+    t = np.linspace(-1.0, 1.0, 7)
+
+    def nodes(h: float) -> int | None:
+        found = gaussian_factor(h * t).nodes
+        return None if found is None else len(found)
+
+    # 2.2 (h / 2)^p / sqrt(p!) <= 1e-14: 2.2 * 0.5^19 / sqrt(19!) = 1.2e-14 is too much
+    assert [nodes(h) for h in (0.0, 1.0, 4.0, 50.0)] == [1, 20, 45, None]

@@ -8,14 +8,14 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.evidence.cross_kernel import cross_kernel
 from app.optimizer.models.evidence.hyperparameters import (
     Hyperparameters,
     Structure,
     make_prior,
     own_groups,
 )
-from app.optimizer.models.evidence.kernels import scaled_coordinates
+from app.optimizer.models.evidence.kernel.cross_kernel import CrossKernel
+from app.optimizer.models.evidence.kernel.scaled_coordinates import scaled_coordinates
 from app.optimizer.models.evidence.posterior import Posterior, condition
 
 STRUCTURES = list(Structure)
@@ -38,7 +38,7 @@ def model(structure: Structure, X: Floats, y: Floats) -> Posterior:
 
 def kernel(posterior: Posterior, X: Floats, Y: Floats) -> Floats:
     structure, at = posterior.hyperparameters.structure, posterior.at
-    return cross_kernel(structure, at, scaled_coordinates(structure, at, X), Y)
+    return CrossKernel(structure, at, scaled_coordinates(structure, at, X))(Y)
 
 
 def naive(

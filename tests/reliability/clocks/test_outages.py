@@ -38,6 +38,8 @@ def test_job_past_its_timeout_expires_and_its_value_is_accepted(
     assert (response.cancel, response.reason) == (True, "timeout")
     lab.pass_time(2 * LEASE_S)
     assert lab.outcomes() == ["expired"]
+    after = lab.job(job.job)
+    assert (after["errors"], after["losses"]) == (1, 0)
     lab.tell(job, 1.0)
     assert lab.outcomes() == ["late"]
 

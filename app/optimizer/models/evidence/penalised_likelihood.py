@@ -27,7 +27,7 @@ from app.optimizer.models.evidence.hyperparameters import (
     number_of_groups,
     per_coordinate,
 )
-from app.optimizer.models.evidence.kernel_matrix import (
+from app.optimizer.models.evidence.kernel.kernel_matrix import (
     Gradient,
     make_kernel_matrix,
 )

@@ -1,7 +1,6 @@
 """What a fitted model predicts.
 
 Notation:
-    Z (d, n)     scaled coordinates of the training rows (see `kernels`)
     k (n, N)     kernel of the training rows and N new ones; V = L^-1 k
     w (n,)       L^-1 1
     alpha (n,)   R^-1 (y - beta)
@@ -17,13 +16,13 @@ import numpy as np
 from scipy.linalg import blas
 
 from app.optimizer.arrays import Floats, Ints
-from app.optimizer.models.evidence.cross_kernel import cross_kernel
 from app.optimizer.models.evidence.hyperparameters import (
     Coordinates,
     Hyperparameters,
     per_coordinate,
 )
-from app.optimizer.models.evidence.kernels import scaled_coordinates
+from app.optimizer.models.evidence.kernel.cross_kernel import CrossKernel
+from app.optimizer.models.evidence.kernel.scaled_coordinates import scaled_coordinates
 from app.optimizer.models.evidence.leave_one_out import LeaveOneOut, leave_one_out
 from app.optimizer.models.evidence.penalised_likelihood import factorise
 from app.optimizer.models.kriging.likelihood import invert_lower
@@ -41,7 +40,7 @@ class Posterior:
     eta: float  # what was added to the diagonal
     X: Floats  # (n, d)
     y: Floats  # (n,)
-    Z: Floats  # (d, n)
+    kernel: CrossKernel  # of the training rows and new ones
     L_inverse: Floats  # (n, n), zeros above the diagonal
     w: Floats  # (n,)
     alpha: Floats  # (n,), in the units of y
@@ -53,11 +52,11 @@ class Posterior:
 
     def mean(self, X: Floats) -> Floats:
         """(N,)"""
-        return self.beta + self.alpha @ self._kernel(X)
+        return self.beta + self.alpha @ self.kernel(X)
 
     def mean_and_std(self, X: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation of a value told at each row, (N,) and (N,)."""
-        k = self._kernel(X)
+        k = self.kernel(X)
         mean = self.beta + self.alpha @ k
         V = blas.dtrmm(1.0, self.L_inverse, k, lower=1, overwrite_b=1)  # (n, N)
         trend = (1.0 - self.w @ V) ** 2 / (self.w @ self.w)
@@ -92,9 +91,10 @@ class Posterior:
     def _border(self, X: Floats) -> "Posterior":
         """With more rows; y, alpha and beta are still those of the old ones."""
         n, q = len(self.y), len(X)
-        Z = scaled_coordinates(self.hyperparameters.structure, self.at, X)  # (d, q)
-        k = self._kernel(X)  # (n, q)
-        own = cross_kernel(self.hyperparameters.structure, self.at, Z, X)  # (q, q)
+        structure = self.hyperparameters.structure
+        Z = scaled_coordinates(structure, self.at, X)  # (d, q)
+        k = self.kernel(X)  # (n, q)
+        own = CrossKernel(structure, self.at, Z)(X)  # (q, q)
         V = self.L_inverse @ k  # (n, q)
         corner = _inverse_factor(own - V.T @ V, self.eta)  # (q, q)
         L_inverse = np.zeros((n + q, n + q), order="F")
@@ -105,13 +105,10 @@ class Posterior:
         return replace(
             self,
             X=np.vstack([self.X, X]),
-            Z=np.hstack([self.Z, Z]),
+            kernel=CrossKernel(structure, self.at, np.hstack([self.kernel.Z, Z])),
             L_inverse=L_inverse,
             w=w,
         )
-
-    def _kernel(self, X: Floats) -> Floats:
-        return cross_kernel(self.hyperparameters.structure, self.at, self.Z, X)
 
 
 def _inverse_factor(S: Floats, eta: float) -> Floats:
@@ -135,7 +132,8 @@ def condition(
     structure, p = hyperparameters.structure, np.array(hyperparameters.values)
     at = per_coordinate(structure, p, groups)
     Z = scaled_coordinates(structure, at, X)  # (d, n)
-    K = cross_kernel(structure, at, Z, X)  # (n, n)
+    kernel = CrossKernel(structure, at, Z)
+    K = kernel(X)  # (n, n)
     factors = factorise(np.empty_like(K), lambda R: np.copyto(R, K), at.eta, t)
     return Posterior(
         hyperparameters=hyperparameters,
@@ -143,7 +141,7 @@ def condition(
         eta=factors.eta,
         X=X,
         y=y,
-        Z=Z,
+        kernel=kernel,
         L_inverse=np.asfortranarray(np.tril(invert_lower(factors.L))),
         w=factors.w,
         alpha=y_scale * factors.alpha,

@@ -114,7 +114,9 @@ def gather(
         reference = np.vstack(
             [F, models.means(latin(problem.variables, SMALLEST_START, rng))]
         )
-    scale = front_scale(reference, settings.smallest_range)
+    scale = front_scale(
+        reference, settings.smallest_range, common_unit=settings.common_unit
+    )
     scaled = scale.apply(F)
     mean, deviation = complete_samples(models, snapshot.pool)
     rows = np.arange(len(snapshot.pool))

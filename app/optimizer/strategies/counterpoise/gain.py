@@ -50,14 +50,9 @@ def choose_targets(
     Z = np.unique(F[nondominated(F)], axis=0)
     if settings.targets_win:
         Z = Z[winners(worths(Z, W, settings), 1)]
-    most = target_count(F.shape[1], settings)
-    if len(Z) <= most:
+    if len(Z) <= settings.targets:
         return Z
-    return Z[np.sort(rng.choice(len(Z), most, replace=False))]
-
-
-def target_count(m: int, settings: CounterpoiseSettings) -> int:
-    return settings.many_targets if m >= settings.many_objectives else settings.targets
+    return Z[np.sort(rng.choice(len(Z), settings.targets, replace=False))]
 
 
 def distance_plus(F: Floats, Z: Floats) -> Floats:

@@ -1,5 +1,5 @@
-"""Which samples get the expensive runs: pool samples by greedy gain, new points only
-where the pool has none.
+"""Which samples get the expensive runs: pool samples by greedy gain, and new points for
+a share of the places, or where the pool has no gain.
 
 | symbol | here        | meaning                                             |
 |--------|-------------|-----------------------------------------------------|
@@ -68,7 +68,13 @@ def choose_full_samples(
     means = np.vstack([candidates.mean, archive.A])
     Z = choose_targets(means, context.W, settings, rng)
     rows, gains = choose_by_gain(
-        candidates, archive.A, Z, context.draws, batch, archive.weight(candidates)
+        candidates,
+        archive.A,
+        Z,
+        context.draws,
+        batch,
+        archive.weight(candidates),
+        fresh_share=settings.fresh_share,
     )
     chosen = _fill_up(context, candidates.rows(rows), batch, rng)
     gains = np.append(gains, np.full(len(chosen) - len(gains), np.nan))
@@ -83,10 +89,11 @@ def choose_by_gain(
     draws: Floats,
     batch: int,
     weight: Floats | None = None,
+    fresh_share: float = 0.0,
 ) -> tuple[Ints, Floats]:
-    """Rows by gain from the pool; if no gain is left there, from any candidate; then by
-    the largest summed deviation. `weight` (C,): the probability that each candidate is
-    feasible.
+    """Rows by gain from the pool; for a share of the places, and if no gain is left
+    there, from any candidate; then by the largest summed deviation. `weight` (C,): the
+    probability that each candidate is feasible.
 
     The gain of the latter is NaN. O(S C Q (k + u)) for S draws, C candidates, Q targets
     and k unknown objectives.
@@ -95,7 +102,10 @@ def choose_by_gain(
     pool = np.flatnonzero(candidates.pool_row != FRESH)
     of_pool = None if weight is None else weight[pool]
     from_pool = greedy(
-        _distances(candidates.rows(pool), draws, Z), current, batch, of_pool
+        _distances(candidates.rows(pool), draws, Z),
+        current,
+        batch - int(fresh_share * batch),
+        of_pool,
     )
     rows, gains = pool[from_pool.rows], from_pool.gains
     if len(rows) < batch:

@@ -28,10 +28,13 @@ class Scale:
         return np.asarray(deviation / self.size)
 
 
-def front_scale(F: Floats, smallest_range: float) -> Scale:
+def front_scale(
+    F: Floats, smallest_range: float, *, common_unit: bool = False
+) -> Scale:
     """Of full samples F (n, m), n >= 1.
 
-    A range too small to be trusted is replaced by that of all samples.
+    A range too small to be trusted is replaced by that of all samples. `common_unit`:
+    all objectives have the largest range.
     """
     front = F[nondominated(F)]  # (a, m)
     front_range = np.ptp(front, axis=0)  # (m,)
@@ -39,10 +42,10 @@ def front_scale(F: Floats, smallest_range: float) -> Scale:
     size = np.where(front_range < smallest_range * data_range, data_range, front_range)
     # A constant objective decides nothing: its scaled values are 0 up to rounding.
     constant = is_constant(F) | (size <= 0.0)
-    return Scale(
-        front.min(axis=0),
-        np.where(constant, np.maximum(np.abs(F).max(axis=0), 1.0), size),
-    )
+    size = np.where(constant, np.maximum(np.abs(F).max(axis=0), 1.0), size)
+    if common_unit and not constant.all():
+        size = np.full_like(size, size[~constant].max())
+    return Scale(front.min(axis=0), size)
 
 
 def nondominated(F: Floats) -> Bools:

@@ -1,6 +1,6 @@
 """Every constant of the strategy `counterpoise`, with its meaning."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.optimizer.models.belief import Belief
@@ -12,6 +12,9 @@ class CounterpoiseSettings:
     # Scale
     # a front's range below this share of the data's range is replaced by the latter
     smallest_range: float = 0.05
+    # all objectives are divided by the largest range, where they share one unit: only
+    # with `scaling: paper`, as a study's objectives rarely do
+    common_unit: bool = False
 
     # Directions
     lattice: Lattice = "large"  # 105 / 126 / 275 directions at m = 3 / 5 / 10
@@ -40,8 +43,6 @@ class CounterpoiseSettings:
     # Gain
     samples: int = 16  # joint draws of the models' errors; a power of two
     targets: int = 150  # most points that stand for the front to be found
-    many_targets: int = 250  # the same from `many_objectives` on
-    many_objectives: int = 8
     # targets are the nondominated points that win a direction; else all nondominated
     # ones
     targets_win: bool = False
@@ -52,6 +53,9 @@ class CounterpoiseSettings:
     # More are thinned to the winners of each direction and `random_candidates`
     candidates: int = 150
     random_candidates: int = 100
+    # places of a step for which new points compete with the pool; for the others they
+    # do where the pool has no gain
+    fresh_share: float = 0.0
 
     # Extras
     # extras chosen among children of the nondominated samples; the others: from the
@@ -76,3 +80,14 @@ class CounterpoiseSettings:
 
 
 DEFAULTS = CounterpoiseSettings()
+
+# Chosen on seed 100: with so many objectives nearly every cheap-only sample is
+# nondominated, and the pool alone converges too slowly
+MANY_OBJECTIVES = 8
+MANY = replace(
+    DEFAULTS, targets=250, evolved_share=0.25, fresh_share=1 / 3, common_unit=True
+)
+
+
+def settings_for(m: int) -> CounterpoiseSettings:
+    return MANY if m >= MANY_OBJECTIVES else DEFAULTS

@@ -43,8 +43,8 @@ from app.optimizer.strategies.counterpoise.report import (
 )
 from app.optimizer.strategies.counterpoise.search import evolve
 from app.optimizer.strategies.counterpoise.settings import (
-    DEFAULTS,
     CounterpoiseSettings,
+    settings_for,
 )
 from app.optimizer.strategies.initial_phase import COMMON_POINTS
 from app.optimizer.strategies.strategy import ModelFamily, Resources, Strategy
@@ -126,9 +126,9 @@ def search(context: StepContext, rng: np.random.Generator) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class PromotionStep:
-    """The step function of the strategy, with its settings."""
+    """The step function of the strategy."""
 
-    settings: CounterpoiseSettings = DEFAULTS
+    settings: CounterpoiseSettings | None = None  # None: by the number of objectives
 
     def __call__(
         self,
@@ -138,9 +138,17 @@ class PromotionStep:
         rng: np.random.Generator,
         resources: Resources,
     ) -> Proposal:
-        settings = replace(self.settings, belief=strategy.belief)
+        settings = self.settings_of(problem.m, strategy)
         family = FAMILIES[strategy.models]
         return propose_by_promotion(problem, snapshot, settings, rng, family, resources)
+
+    def settings_of(self, m: int, strategy: Strategy) -> CounterpoiseSettings:
+        chosen = self.settings or settings_for(m)
+        return replace(
+            chosen,
+            belief=strategy.belief,
+            common_unit=chosen.common_unit and strategy.scaling == "paper",
+        )
 
 
 FAMILIES: dict[ModelFamily, Family] = {"paper": KRIGING, "evidence": EVIDENCE}

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from benchmarks.campaign import engineering, tables
 from benchmarks.campaign.campaigns import CAMPAIGNS, Campaign, Choice, specs_of
 from benchmarks.campaign.commands import command_of
 from benchmarks.campaign.execute import on_file
+from benchmarks.campaign.report import engineering_section, tables
+from benchmarks.campaign.report.slots_section import slots_section
 from benchmarks.campaign.result_files import RESULTS, files_of
 from benchmarks.campaign.rows import rows_of
-from benchmarks.campaign.slots_section import slots_section
 from benchmarks.commands.arguments import parse_seeds
 from benchmarks.paper.results import Outcome
 
@@ -29,7 +29,7 @@ def write_page(page: Path, results: Path = RESULTS) -> None:
     for name, campaign in CAMPAIGNS.items():
         sections.append(_section(name, campaign, results, page.parent))
     sections.append(slots_section(results))
-    sections += engineering.sections(results)
+    sections += engineering_section.sections(results)
     page.write_text("\n".join(sections))
 
 
@@ -74,18 +74,18 @@ def _state(campaign: Campaign, outcomes: Sequence[Outcome]) -> str:
     """What has been run of each column, and what has not."""
     if not outcomes:
         return "**Not run yet.**"
-    each = planned(campaign) // len(campaign.strategies)
+    each = planned(campaign) // len(campaign.columns)
     lines = []
-    for strategy in campaign.strategies:
-        runs = [run for run in outcomes if run.spec.strategy == strategy]
+    for column in campaign.columns:
+        runs = [run for run in outcomes if run.spec.column == column]
         if not runs:
-            lines.append(f"- `{strategy}`: **not run yet**")
+            lines.append(f"- `{column}`: **not run yet**")
             continue
         seeds = ", ".join(map(str, sorted({run.spec.seed for run in runs})))
         codes = len({run.code for run in runs})
         versions = "one version" if codes == 1 else f"{codes} versions"
         lines.append(
-            f"- `{strategy}`: {len(runs)} of {each} runs, seeds {seeds},"
+            f"- `{column}`: {len(runs)} of {each} runs, seeds {seeds},"
             f" made by {versions} of the code"
         )
     return "\n".join(lines)
@@ -98,7 +98,7 @@ def _again(name: str, outcomes: Sequence[Outcome]) -> str:
 
 def _pictures(name: str, outcomes: Iterable[Outcome], docs: Path) -> list[str]:
     # matplotlib takes a second to import
-    from benchmarks.campaign.plots import draw, picture_name
+    from benchmarks.campaign.report.plots import draw, picture_name
 
     groups: dict[str, list[Outcome]] = {}
     for outcome in outcomes:

@@ -37,7 +37,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 @pytest.fixture(autouse=True)
 def polled_by_every_scrape(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.api.status.metrics.POLL_S", 0.0)
+    monkeypatch.setattr("app.api.status.server_metrics.POLL_S", 0.0)
 
 
 def scrape(client: TestClient) -> dict[tuple[Any, ...], float]:
@@ -203,7 +203,7 @@ def test_only_the_newest_studies_have_metrics_of_their_own(
     wing: Wing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.service.monitoring.metrics_poller.MOST_STUDIES", 2)
-    monkeypatch.setattr("app.api.status.metrics.MOST_STUDIES", 2)
+    monkeypatch.setattr("app.api.status.server_metrics.MOST_STUDIES", 2)
     for number in range(3):
         wing.client.post("/studies", json={**SPEC, "name": f"car{number}"})
     wing.client.post("/studies/car2/stop")
@@ -244,7 +244,7 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_studies(
 def test_scrapes_within_a_second_share_their_queries(
     wing: Wing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.api.status.metrics.POLL_S", 3600.0)
+    monkeypatch.setattr("app.api.status.server_metrics.POLL_S", 3600.0)
     scrape(wing.client)
     wing.client.post("/studies/wing/pause")
     assert scrape(wing.client)["counterpoise_studies", "initial", "active"] == 1

@@ -79,18 +79,18 @@ def _picture(name: str, outcomes: list[Outcome], folder: Path) -> Path:
 
 
 def _curves(axes: Axes, outcomes: list[Outcome]) -> None:
-    by_strategy: dict[str, list[Outcome]] = {}
+    by_column: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
-        by_strategy.setdefault(outcome.spec.strategy, []).append(outcome)
+        by_column.setdefault(outcome.spec.column, []).append(outcome)
     in_time = bool(outcomes[0].timeline)
-    for strategy, runs in sorted(by_strategy.items()):
+    for column, runs in sorted(by_column.items()):
         at: Sequence[float]
         if in_time:
             at, bands = quartiles_in_time([run.timeline for run in runs])
         else:
             at, bands = quartiles([run.trace for run in runs])
         low, middle, high = bands
-        axes.plot(at, middle, label=strategy)
+        axes.plot(at, middle, label=column)
         axes.fill_between(at, low, high, alpha=0.2)
     if in_time:
         axes.set(xlabel="hours (virtual time)", ylabel="hypervolume")

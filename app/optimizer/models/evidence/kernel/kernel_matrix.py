@@ -23,19 +23,21 @@ import numpy as np
 
 from app.optimizer.arrays import Floats
 from app.optimizer.models.evidence.hyperparameters import Coordinates, Structure
-from app.optimizer.models.evidence.kernels import (
+from app.optimizer.models.evidence.kernel.gaussian_factors import gaussian_factor
+from app.optimizer.models.evidence.kernel.matern_factors import (
     Products,
-    centre,
-    exponent_products,
     length_products,
-    matern_products,
+    matern_left,
+    matern_right,
+    slope_products,
+)
+from app.optimizer.models.evidence.kernel.scaled_coordinates import (
+    centre,
     scale,
     scaled_coordinates,
     shares,
-    slope_products,
-    write_gaussian,
 )
-from app.optimizer.models.evidence.warping import warp_derivatives
+from app.optimizer.models.evidence.kernel.warping import warp_derivatives
 
 PANEL = 64  # rows: what a coordinate needs stays in the processor's cache
 
@@ -137,7 +139,13 @@ class KernelMatrix(ABC):
 
 class GaussianMatrix(KernelMatrix):
     def _prepare(self) -> None:
-        self.left, self.right = exponent_products(self.Z, self.Z, self.share)
+        self.factors = [gaussian_factor(z) for z in self.Z]
+        self.left = [
+            factor.left(z, share)
+            for factor, z, share in zip(
+                self.factors, self.Z, self.share[:, 0].tolist(), strict=True
+            )
+        ]
         Z = self.Z.T  # (n, d)
         # A sum over pairs of (z_i - z_j)^2 is made of those of 1, z_j and z_j^2
         self.powers = np.stack([np.ones_like(Z), Z, Z * Z], axis=2)  # (n, d, 3)
@@ -145,8 +153,8 @@ class GaussianMatrix(KernelMatrix):
     def _write_factor(
         self, k: int, panel: slice, factor: Floats, _spare: Floats
     ) -> None:
-        right = self.right[k][:, panel.start :]
-        write_gaussian(self.left[k, panel], right, float(self.share[k, 0]), factor)
+        left, share = self.left[k][panel], float(self.share[k, 0])
+        self.factors[k].write(left, share, factor, panel.start)
 
     def _begin(self) -> None:
         self.sums = np.zeros(self.d)  # of M r^2
@@ -172,8 +180,8 @@ class GaussianMatrix(KernelMatrix):
 class MaternMatrix(KernelMatrix):
     def _prepare(self) -> None:
         z, share = self.Z, self.share
-        self.ahead = matern_products(z, z, share)
-        self.behind = matern_products(-z, -z, share)
+        self.ahead = matern_left(z), matern_right(z, share)
+        self.behind = matern_left(-z), matern_right(-z, share)
 
     def _write_factor(
         self, k: int, panel: slice, factor: Floats, spare: Floats

@@ -1,0 +1,1 @@
+"""The page docs/benchmarks.md from the results on file."""
