@@ -21,7 +21,7 @@ demo: .venv/.runtime ## optimise a UAV wing with real processes (two minutes)
 
 test: .venv/.dev ## run all tests on SQLite and on a real PostgreSQL
 	@sh .ci/install-browser
-	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 check: .venv/.dev ## check format, lint rules, strict types, import contracts and the docs
 	@$(BIN)/ruff format --check .

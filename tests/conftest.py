@@ -14,6 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 import structlog
+from xdist.scheduler import LoadFileScheduling
 
 from app.store.database import Database
 from app.store.tables import metadata
@@ -37,6 +38,7 @@ structlog.configure(
 )
 
 LONG_ROOMS = (
+    "browser",
     "client",
     "commands",
     "e2e",
@@ -51,9 +53,12 @@ LONG_ROOMS = (
 ON_ONE_DATABASE = (
     "tests/api/routes/",
     "tests/service/files/",
+    "tests/service/monitoring/",
     "tests/service/planning/",
+    "tests/service/studies/",
 )
 DATABASES = ("sqlite", "postgresql")
+BROWSER = "tests/browser/"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -63,6 +68,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if backend_of(item) in slow_backends_of(item):
             item.add_marker(pytest.mark.slow)
+
+
+class OneBrowser(LoadFileScheduling):  # type: ignore[misc]
+    """Tests of a file run in one process, and all that share the browser and its
+    server.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return BROWSER if file.startswith(BROWSER) else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> OneBrowser:
+    return OneBrowser(config, log)
 
 
 def backend_of(item: pytest.Item) -> str | None:

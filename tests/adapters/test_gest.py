@@ -120,6 +120,7 @@ def test_an_output_that_is_due_later_is_suggested_again() -> None:
     assert server.told == [("lift", 1.5), ("mass", 0.25)]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_values_that_arrive_apart_and_the_loop_of_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

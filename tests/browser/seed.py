@@ -37,6 +37,7 @@ WING: dict[str, Any] = {
     "initial_samples": 8,
     "batch_size": 2,
     "generations": 2,
+    "models": "paper",
     "max_attempts": 1,
     "seed": 1,
 }

@@ -198,8 +198,8 @@ def test_serve_creates_its_database_in_the_working_directory(tmp_path: Path) -> 
 def test_a_wrong_setting_stops_the_start_with_one_sentence(
     tmp_path: Path, arguments: list[str], message: str
 ) -> None:
-    result = run_process("serve", *arguments, cwd=tmp_path)
-    assert result.returncode == 2
+    result = run("serve", *arguments, cwd=tmp_path)
+    assert result.exit_code == 2
     assert result.stderr.startswith("Error: ")
     assert message in result.stderr
     assert result.stderr.count("\n") == 1

@@ -63,6 +63,7 @@ class Place:
         return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)  # for a loaded machine: a dozen processes start here
 def test_the_demos_study_makes_progress_on_every_objective(
     postgresql: PostgreSQL, tmp_path: Path

@@ -72,6 +72,7 @@ def shell(line: str, url: str, database_url: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)  # a dozen processes, on a loaded machine
 def test_the_commands_of_the_page(tmp_path: Path) -> None:
     database_url = f"sqlite:///{tmp_path}/wing.db"

@@ -30,6 +30,7 @@ def spec(name: str) -> Any:
     return parse_specification({**SPEC, "name": name, "budget": 8})
 
 
+@pytest.mark.slow_on("sqlite")
 def test_nothing_is_lost_or_doubled_by_listeners_that_come_and_go(
     database: Database, database_url: str, backend: str
 ) -> None:

@@ -36,6 +36,7 @@ def lease_all(database: Database) -> list[Job]:
     return jobs
 
 
+@pytest.mark.slow_on("sqlite")
 def test_a_job_reaches_a_waiting_worker_from_another_process(
     database: Database,
     database_url: str,

@@ -214,6 +214,7 @@ def test_a_killed_planner_is_started_again_by_its_server(
         eventually(lambda: work_off(database), "the initial design")
 
 
+@pytest.mark.slow_on("sqlite")
 def test_a_server_told_to_end_answers_those_who_wait_and_leaves_nothing(
     database: Database, database_url: str
 ) -> None:

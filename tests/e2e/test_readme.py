@@ -27,4 +27,4 @@ def test_the_tour(tmp_path: Path) -> None:
     )
     said = run_script(with_quick_steps(script), tmp_path, url)
     assert "finished" in said, said
-    assert "search:" in said, said  # of a sample on the front
+    assert "best mass" in said, said  # of the front

@@ -45,7 +45,10 @@ class Finished:
     front: list[dict[str, Any]]
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("sqlite", marks=pytest.mark.slow), "postgresql"],
+)
 def finished(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Finished]:

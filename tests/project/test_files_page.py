@@ -36,6 +36,7 @@ def typed(tmp_path: Path) -> object:
     return run
 
 
+@pytest.mark.slow
 def test_the_page_of_files_does_as_it_says(typed, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     begin, export, again = blocks("files.md")
     with serving(f"sqlite:///{tmp_path}/counterpoise.db", "--no-planner") as (url, _):

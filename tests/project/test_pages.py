@@ -52,6 +52,7 @@ def run(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_tutorial_works_as_it_is_printed(tmp_path: Path) -> None:
     write_files("tutorial.md", tmp_path)
@@ -69,6 +70,7 @@ def test_the_tutorial_works_as_it_is_printed(tmp_path: Path) -> None:
         assert (tmp_path / "counterpoise-bracket" / name).exists(), name
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_python_page_works_as_it_is_printed(tmp_path: Path) -> None:
     [code] = [text for kind, _, text in blocks("python.md") if kind == "python"]

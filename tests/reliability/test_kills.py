@@ -116,6 +116,7 @@ def test_killed_expiry_changes_nothing(
     lab.check_counters()
 
 
+@pytest.mark.slow_on("postgresql")
 @pytest.mark.timeout(600)  # on a loaded machine
 def test_study_with_every_kind_of_kill_equals_the_undisturbed_study(
     database: Database, faults: FaultPoints, tmp_path: Path

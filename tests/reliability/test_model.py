@@ -35,6 +35,7 @@ def run_random_rules(
     run_state_machine_as_test(machine_on(database), settings=profile)
 
 
+@pytest.mark.slow_on("sqlite")
 @pytest.mark.timeout(600)  # on a loaded machine
 def test_study_equals_model_after_random_events(database: Database) -> None:
     run_random_rules(database, examples=4, rules=50, derandomize=True)
@@ -45,6 +46,7 @@ def test_study_equals_model_after_many_random_events(database: Database) -> None
     run_random_rules(database, examples=300, rules=60, derandomize=False)
 
 
+@pytest.mark.slow_on("postgresql")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "run_of_two", ["mass", pytest.param("crash", marks=pytest.mark.slow)]

@@ -42,6 +42,7 @@ def run_with_kills(
     return killed
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)  # on a loaded machine
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_study_survives_kills_of_its_worker_server_and_planner(

@@ -120,6 +120,7 @@ class History:
         return sum(len(record.get("joined", [])) for record in records)
 
 
+@pytest.mark.slow_on("sqlite")
 @pytest.mark.timeout(600)
 def test_no_point_is_proposed_twice_in_a_random_history(database: Database) -> None:
     history = History(database, seed=3)

@@ -244,6 +244,7 @@ def test_exports_are_what_was_in_it(upgraded: Database) -> None:
         assert [one["record"] for one in exported(upgraded, study, "steps")] == records
 
 
+@pytest.mark.slow_on("postgresql")
 def test_every_study_goes_on_to_its_end(upgraded: Database) -> None:
     # And the server records that it is up
     labs = {name: Lab(upgraded, name=name, **SPECS[name]) for name in STUDIES}

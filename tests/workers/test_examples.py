@@ -26,6 +26,7 @@ def test_the_page_shows_the_examples_as_they_are() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)  # many processes, on a machine that may be busy
 @pytest.mark.skipif(
     shutil.which("curl") is None,
