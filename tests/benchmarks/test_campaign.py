@@ -44,8 +44,9 @@ SMALLEST = {
         "--ratios",
         "10",
     ],
+    "engineering": ["--problem", "re21", "--strategy", "counterpoise"],
 }
-BUDGETS = {"bi-objective": 103}
+BUDGETS = {"bi-objective": 103, "engineering": 46}
 ROWS = {"wall-clock": 2}  # with and without faults
 
 
@@ -156,6 +157,8 @@ def test_sizes_of_the_campaigns() -> None:
     assert count("peers") == 9 * 7 + 1
     # 3 problems, slots and ratios, with and without faults, 5 columns
     assert count("wall-clock") == 3 * 3 * 3 * 2 * 5
+    # Each problem has its own number of objectives
+    assert count("engineering") == 5 * 3
 
 
 def test_holm_stops_at_the_first_hypothesis_that_is_kept() -> None:
