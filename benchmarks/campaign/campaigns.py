@@ -6,10 +6,23 @@ from itertools import product
 from typing import Any, Literal
 
 from app.optimizer.strategies.strategy import ModelFamily
+from benchmarks.campaign.variants import (
+    DOUBLED,
+    HALVED,
+    PARTS,
+    VARIANTS,
+    WITHOUT_EFFECT,
+)
 from benchmarks.campaign.wall_clock import FAILURE, MAX_RATIO, SLOW_S, VANISH
 from benchmarks.paper.results import EVIDENCE_COLUMN, Settings, Spec
 from benchmarks.paper.tables import Entry, Key, load
-from benchmarks.problems.catalogue import BI_OBJECTIVE, BI_OBJECTIVE_DESIGN, NAMES
+from benchmarks.problems.catalogue import (
+    BI_OBJECTIVE,
+    BI_OBJECTIVE_DESIGN,
+    NAMES,
+)
+from benchmarks.problems.catalogue import problem as instance
+from benchmarks.problems.engineering import CHEAP, ENGINEERING
 
 Score = Literal["igd_plus", "igd", "hypervolume"]
 SIZES = (3, 5, 10)
@@ -25,6 +38,12 @@ ZDT2: dict[str, Any] = {"rc": 3, "ratios": (1.0, 3.0), "d": 6, "n": 13, "budget"
 WALL_CLOCK_PROBLEMS = ("dtlz2", "dtlz7", "wfg4")
 SLOTS = (1, 4, 16)
 DURATION_RATIOS = (3, 10, 100)
+PART_PROBLEMS = (
+    "dtlz1", "dtlz2", "dtlz4", "dtlz7", "wfg2", "wfg3", "wfg4", "wfg9",
+)  # fmt: skip
+CONSTANT_PROBLEMS = ("dtlz2", "dtlz7", "wfg4", "wfg9")
+CONSTANT_BUDGET = 200
+ENGINEERING_SEARCH = 60  # full samples after the design
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +67,9 @@ def run_of(problem: str, m: int, rc: int, column: str, seed: int) -> Spec:
     if column == EVIDENCE_COLUMN:
         settings = Settings(scaling="range", models="evidence")
         return Spec(problem, m, rc, "sbp-bo", seed, settings)
+    if column in VARIANTS:
+        settings = Settings(models=VARIANTS[column].models)
+        return Spec(problem, m, rc, column, seed, settings)
     models: ModelFamily = "evidence" if column == "counterpoise" else "paper"
     return Spec(problem, m, rc, column, seed, Settings(models=models))
 
@@ -90,6 +112,23 @@ def virtual_time(problem: str, m: int, column: str, seed: int) -> list[Spec]:
     return specs
 
 
+def small_budget(problem: str, m: int, column: str, seed: int) -> list[Spec]:
+    spec = run_of(problem, m, 5, column, seed)
+    return [replace(spec, budget=CONSTANT_BUDGET)]
+
+
+def real_designs(name: str, m: int, column: str, seed: int) -> list[Spec]:
+    """As in a study: their objectives have different units."""
+    ratios = ENGINEERING[name].ratios
+    if m != len(ratios):
+        return []
+    spec = run_of(name, m, int(CHEAP), column, seed)
+    settings = replace(spec.settings, scaling="range")
+    budget = instance(name, m).n + ENGINEERING_SEARCH
+    return [replace(spec, settings=settings, ratios=ratios, budget=budget)]
+
+
+LEFT_OUT = "; ".join(f"`{name}` {why}" for name, why in WITHOUT_EFFECT.items())
 OURS = ("sbp-bo", "k-rvea", "hk-rvea", EVIDENCE_COLUMN, "counterpoise")
 THREE = ("K-RVEA", "HK-RVEA", "SBP-BO")
 CAMPAIGNS = {
@@ -163,6 +202,45 @@ CAMPAIGNS = {
         " with its job. Scored by hypervolume, with the hours until the budget of 200"
         " full samples was used up.",
         seeds="0-2",
+        score="hypervolume",
+    ),
+    "parts": Campaign(
+        PART_PROBLEMS,
+        (3, 5),
+        ("counterpoise", *PARTS),
+        tables(5),
+        "`counterpoise` with one part left out. `no-promotion`: full samples are new"
+        " points, those of the largest gain; cheap-only samples never become full ones."
+        " `no-common-points`: each cheap objective has its own cheap-only points."
+        " `no-bound-moves`: the search does not move variables to their bounds."
+        " `no-greedy-gain`: full samples and extras are drawn from the candidates at"
+        " random. `no-co-model`: slow objectives are predicted from the variables alone."
+        " `kriging`: the models of the paper. `no-evolved-extras`: all extras are from the"
+        " search's result.",
+    ),
+    "constants": Campaign(
+        CONSTANT_PROBLEMS,
+        (3,),
+        ("counterpoise", *HALVED, *DOUBLED),
+        small_budget,
+        "`counterpoise` with each constant halved and doubled, on seeds that settings are"
+        f" chosen on; {CONSTANT_BUDGET} full samples. Left out, as they have no effect"
+        f" here: {LEFT_OUT}.",
+        seeds="100-102",
+    ),
+    "engineering": Campaign(
+        tuple(ENGINEERING),
+        tuple(sorted({design.m for design in ENGINEERING.values()})),
+        ("counterpoise", EVIDENCE_COLUMN, "random"),
+        real_designs,
+        "Engineering problems of the RE suite (Tanabe and Ishibuchi 2020): a four-bar truss"
+        " (`re21`), a vehicle in a crash (`re34`), a rocket injector (`re37`), a car in a"
+        " side impact (`re41`), water resources (`re61`). The suite has no evaluation"
+        f" times; here objectives are {CHEAP:g} times as fast as the others where a formula"
+        " would give them in practice, and the first two of the injector; a design of"
+        f" 11 d - 1 and {ENGINEERING_SEARCH} full samples more. Scored by hypervolume, as a"
+        " share of that of a long run of NSGA-II, which is stored:"
+        " `python -m benchmarks.constrained.engineering_fronts` makes it again.",
         score="hypervolume",
     ),
 }

@@ -1,5 +1,7 @@
 """One run in words: the command that repeats it, and what it came to."""
 
+from shlex import quote
+
 from benchmarks.campaign.campaigns import CAMPAIGNS
 from benchmarks.paper.results import Outcome, Spec
 
@@ -9,7 +11,9 @@ AGAIN = "again.jsonl"  # another file: a run that is on file is not run again
 def command_of(campaign: str, spec: Spec) -> str:
     """One line for a shell, in any checkout."""
     parts = ["counterpoise bench campaign", campaign, f"--problem {spec.problem}"]
-    parts += [f"--m {spec.m}", f"--strategy {spec.column}", f"--seeds {spec.seed}"]
+    # "samples*2" is a pattern for a shell
+    parts += [f"--m {spec.m}", f"--strategy {quote(spec.column)}"]
+    parts.append(f"--seeds {spec.seed}")
     if spec.ratios or spec.slots:
         parts.append(f"--ratios {spec.shown_ratios}")
     if spec.slots:

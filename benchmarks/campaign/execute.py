@@ -13,8 +13,14 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.campaign.run_spec import run
+from benchmarks.campaign.variants import VARIANTS
 from benchmarks.paper import results
-from benchmarks.paper.fingerprint import PEER_RUNS, VIRTUAL_TIME, fingerprint
+from benchmarks.paper.fingerprint import (
+    PEER_RUNS,
+    VARIANT_RUNS,
+    VIRTUAL_TIME,
+    fingerprint,
+)
 from benchmarks.paper.results import Outcome, Spec
 from benchmarks.peers.catalogue import PEERS
 from counterpoise.blas_threads import ONE_BLAS_THREAD
@@ -53,6 +59,8 @@ def more_sources(spec: Spec) -> tuple[str, ...]:
     """What can change this run beside the sources of every run."""
     if spec.slots:
         return VIRTUAL_TIME
+    if spec.strategy in VARIANTS:
+        return VARIANT_RUNS
     return PEER_RUNS if spec.strategy in PEERS else ()
 
 

@@ -7,19 +7,22 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.campaign.report import tables
+from benchmarks.campaign.report.renderers import Renderer
 from benchmarks.campaign.rows import Cell, Row
 from benchmarks.paper.results import Outcome
 
 
-def write(rows: Sequence[Row], outcomes: Sequence[Outcome], folder: Path) -> None:
+def write(
+    rows: Sequence[Row], outcomes: Sequence[Outcome], folder: Path, shown: Renderer
+) -> None:
     # matplotlib takes a second to import
     from benchmarks.campaign.report.plots import draw
 
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "table.txt").open("w") as file:
-        Console(file=file, width=200).print(tables.text(rows), tables.summary(rows))
+        Console(file=file, width=200).print(shown.text(rows), shown.summary(rows))
     (folder / "table.csv").write_text(tables.as_csv(rows))
-    (folder / "table.md").write_text(tables.markdown(rows))
+    (folder / "table.md").write_text(shown.markdown(rows))
     draw(outcomes, folder)
 
 

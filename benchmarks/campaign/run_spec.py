@@ -5,6 +5,7 @@ time, or another library.
 from threadpoolctl import threadpool_limits
 
 from benchmarks.campaign import wall_clock
+from benchmarks.campaign.variants import VARIANTS
 from benchmarks.paper import protocol
 from benchmarks.paper.results import Outcome, Spec
 from benchmarks.peers import catalogue
@@ -17,4 +18,6 @@ def run(spec: Spec, code: str = "") -> Outcome:
             return catalogue.run(spec, code)
         if spec.slots > 0:
             return wall_clock.run(spec, code)
+        if spec.strategy in VARIANTS:
+            return protocol.run(spec, code, VARIANTS)
         return protocol.run(spec, code)

@@ -11,7 +11,7 @@ from benchmarks.campaign.campaigns import CAMPAIGNS, Campaign, Choice, specs_of
 from benchmarks.campaign.commands import command_of, detail_of
 from benchmarks.campaign.execute import on_file, open_executor, run_missing
 from benchmarks.campaign.records import as_record, write
-from benchmarks.campaign.report import tables
+from benchmarks.campaign.report.renderers import renderer_of
 from benchmarks.campaign.result_files import files_of
 from benchmarks.campaign.rows import rows_of
 from benchmarks.commands.arguments import check_applies, check_names, parse_seeds
@@ -91,13 +91,14 @@ def campaign(
             )
     outcomes = list(on_file(specs, files).values())
     rows = rows_of(plan, outcomes)
+    shown = renderer_of(name)
     if out is not None:
-        write(rows, outcomes, out)
+        write(rows, outcomes, out, shown)
     again = [f"one run again: {command_of(name, outcomes[0].spec)}"] if outcomes else []
     print_rows(
         map(as_record, rows),
         as_json,
-        lambda: (tables.text(rows), tables.summary(rows), *again),
+        lambda: (shown.text(rows), shown.summary(rows), *again),
     )
 
 
@@ -106,7 +107,8 @@ def _columns(plan: Campaign, given: list[str] | None) -> tuple[str, ...]:
     missing = () if find_spec("botorch") else NEEDS_TORCH
     if not given:
         return tuple(name for name in plan.columns if name not in missing)
-    check_names(given, (*STRATEGIES, EVIDENCE_COLUMN, *PEERS), "--strategy")
+    known = dict.fromkeys((*STRATEGIES, EVIDENCE_COLUMN, *PEERS, *plan.columns))
+    check_names(given, tuple(known), "--strategy")
     for name in given:
         if name in missing:
             raise typer.BadParameter(

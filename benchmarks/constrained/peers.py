@@ -68,8 +68,11 @@ def reference_front(name: str) -> Array:
     to, not a target.
     """
     problem = constrained_problem(name)
-    algorithm = NSGA2(pop_size=REFERENCE_POPULATION)
-    result = minimize(
-        AsPymoo(problem), algorithm, ("n_gen", REFERENCE_GENERATIONS), seed=1
-    )
+    return long_run(problem, REFERENCE_POPULATION, REFERENCE_GENERATIONS)
+
+
+def long_run(problem: ConstrainedProblem, population: int, generations: int) -> Array:
+    """The feasible nondominated set that NSGA-II ends with, (N, m)."""
+    algorithm = NSGA2(pop_size=population)
+    result = minimize(AsPymoo(problem), algorithm, ("n_gen", generations), seed=1)
     return np.asarray(result.F, dtype=float)

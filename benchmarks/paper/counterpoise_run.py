@@ -19,7 +19,11 @@ from app.optimizer.random_streams import NO_OBJECTIVE, generator
 from app.optimizer.samples import Samples, join
 from app.optimizer.search.design import initial_design
 from app.optimizer.snapshot import Data, Forecasts, Snapshot
-from app.optimizer.strategies.initial_phase import initial_points
+from app.optimizer.strategies.initial_phase import (
+    COMMON_POINTS,
+    InitialPhase,
+    initial_points,
+)
 from app.optimizer.strategies.strategy import Strategy
 from benchmarks.paper.evaluations import Evaluations, ratios
 from benchmarks.problems.catalogue import Instance
@@ -39,7 +43,8 @@ def optimise_by_promotion(
     """All values of full samples (budget, m), and the CPU time of every step."""
     declared = instance.declare(ratios(instance, rc))
     evaluations = Evaluations(instance, declared, budget)
-    snapshot = begin(declared, evaluations, min(instance.n, budget), seed, budget)
+    n = min(instance.n, budget)
+    snapshot = begin(declared, evaluations, n, seed, budget, strategy.initial)
     seconds = []
     while len(snapshot.X) < budget:
         rng = generator(seed, StepKind.SEARCH, NO_OBJECTIVE, snapshot.step)
@@ -55,13 +60,17 @@ def optimise_by_promotion(
 
 
 def begin(
-    declared: Problem, evaluations: Evaluations, n: int, seed: int, budget: int
+    declared: Problem,
+    evaluations: Evaluations,
+    n: int,
+    seed: int,
+    budget: int,
+    initial: InitialPhase = COMMON_POINTS,
 ) -> Snapshot:
     """The snapshot after the initial phase."""
     X = initial_design(declared, n, generator(seed, StepKind.INITIAL, NO_OBJECTIVE, 0))
-    points = initial_points(
-        declared, len(X), X, generator(seed, StepKind.STREAM, NO_OBJECTIVE, 0)
-    )
+    rng = generator(seed, StepKind.STREAM, NO_OBJECTIVE, 0)
+    points = initial_points(declared, len(X), X, rng, initial.generation)
     F = evaluations.all(X)
     pool = evaluate_cheap(evaluations, points, step=0)
     batch = min(BATCH, budget - len(X))
@@ -71,16 +80,27 @@ def begin(
 def evaluate_cheap(
     evaluations: Evaluations, points: tuple[Array, ...], step: int
 ) -> Samples:
-    """Cheap-only samples; each objective has the first of the points that the longest
-    list has.
-    """
+    """Cheap-only samples; a point of several objectives is one sample."""
     m = len(points)
-    X = max(points, key=len)  # (N, d)
+    X, rows = join_points(points)
     F, known = np.zeros((len(X), m)), np.zeros((len(X), m), dtype=np.bool_)
-    for j, own in enumerate(points):
-        F[: len(own), j] = evaluations.some(own, [j])[:, 0]
-        known[: len(own), j] = True
+    for j, own in enumerate(rows):
+        F[own, j] = evaluations.some(X[own], [j])[:, 0]
+        known[own, j] = True
     return Samples(X, F, known, np.full(len(X), step, dtype=np.int64))
+
+
+def join_points(points: tuple[Array, ...]) -> tuple[Array, list[NDArray[np.int64]]]:
+    """Every point once, (N, d), in the order in which they first appear, and the rows
+    of each list.
+    """
+    stacked = np.vstack(points)
+    _, first, number = np.unique(
+        stacked, axis=0, return_index=True, return_inverse=True
+    )
+    place = np.argsort(np.argsort(first))  # of each distinct point
+    ends = np.cumsum([len(own) for own in points])[:-1]
+    return stacked[np.sort(first)], np.split(place[number.ravel()], ends)
 
 
 def with_cheap_values(snapshot: Snapshot, pool: Samples) -> Snapshot:

@@ -12,13 +12,14 @@ SOURCES = (
     "benchmarks/problems",
     *(f"benchmarks/paper/{name}" for name in PROTOCOL),
 )
-# Of runs in virtual time, and of other libraries' runs
+# Of runs in virtual time, of other libraries' runs, and of variants of `counterpoise`
 VIRTUAL_TIME = (
     "app/simulation",
     "app/domain/planning",
     "benchmarks/campaign/wall_clock.py",
 )
 PEER_RUNS = ("benchmarks/peers",)
+VARIANT_RUNS = ("benchmarks/campaign/variants.py",)
 
 
 def fingerprint(root: Path = ROOT, more: Sequence[str] = ()) -> str:

@@ -5,7 +5,7 @@ D = (X, F) full samples · D_j^c' what the stream of cheap objective j found · 
 len(X)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from statistics import median
 from time import process_time
@@ -44,13 +44,15 @@ Ratios = int | tuple[float, ...]
 Run = tuple[Array, list[float]]
 
 
-def run(spec: Spec, code: str = "") -> Outcome:
+def run(
+    spec: Spec, code: str = "", strategies: Mapping[str, Strategy] = STRATEGIES
+) -> Outcome:
     instance = instance_of(spec)
     before = process_time()
     F, seconds = optimise(
         instance,
         spec.ratios or spec.rc,
-        choose(spec.strategy, spec.settings),
+        choose(spec.strategy, spec.settings, strategies),
         spec.seed,
         spec.budget,
     )
@@ -94,9 +96,11 @@ def trace(instance: Instance, F: Array) -> Iterator[tuple[int, float]]:
         yield count, round(instance.igd_plus(F[:count]), 6)
 
 
-def choose(name: str, settings: Settings) -> Strategy:
+def choose(
+    name: str, settings: Settings, strategies: Mapping[str, Strategy] = STRATEGIES
+) -> Strategy:
     return replace(
-        STRATEGIES[name],
+        strategies[name],
         scaling=settings.scaling,
         lattice=settings.lattice,
         keep_extra=settings.keep_extra,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from app.optimizer.problem import Objective, Problem, Variable
 from benchmarks.problems.dtlz import DTLZ, VARIANTS
+from benchmarks.problems.engineering import ENGINEERING
 from benchmarks.problems.fronts import FRONTS
 from benchmarks.problems.uf import UF
 from benchmarks.problems.wfg import WFG
@@ -22,6 +23,7 @@ EVALUATE: dict[str, Callable[[Array, int], Array]] = {
     **VARIANTS,
     **UF,
     **ZDT,
+    **{name: problem.evaluate for name, problem in ENGINEERING.items()},
 }
 NAMES = (*DTLZ, *WFG)  # those of the paper's tables with three and more objectives
 # Those of its table with two objectives, and their numbers of variables
@@ -32,7 +34,17 @@ BI_OBJECTIVE = (
     | dict.fromkeys(UF, 30)
 )
 BI_OBJECTIVE_DESIGN = 100
-VARIABLES = dict.fromkeys(UF, 30) | dict.fromkeys(ZDT, 30) | {"zdt4": 10, "zdt6": 10}
+VARIABLES = (
+    dict.fromkeys(UF, 30)
+    | dict.fromkeys(ZDT, 30)
+    | {"zdt4": 10, "zdt6": 10}
+    | {name: problem.d for name, problem in ENGINEERING.items()}
+)
+OBJECTIVES = (
+    dict.fromkeys(UF, 2)
+    | dict.fromkeys(ZDT, 2)
+    | {name: problem.m for name, problem in ENGINEERING.items()}
+)
 CORNER = 1.1  # reference point of the hypervolume, where the front spans [0, 1]
 DIRECTIONS = 2**14  # of the approximate hypervolume; its method is deterministic
 
@@ -56,9 +68,14 @@ class Instance:
         return EVALUATE[self.name](X, self.m)
 
     def igd_plus(self, F: Array) -> float:
-        """IGD+ of the nondominated subset of F (n, m)."""
+        """IGD+ of the nondominated subset of F (n, m); of engineering problems, whose
+        units differ, where the reference front spans [0, 1].
+        """
         front = F[moocore.is_nondominated(F, keep_weakly=True)]
-        return float(moocore.igd_plus(front, ref=reference_front(self.name, self.m)))
+        reference = reference_front(self.name, self.m)
+        if self.name in ENGINEERING:
+            front, reference = _scaled(front, reference), _scaled(reference, reference)
+        return float(moocore.igd_plus(front, ref=reference))
 
     def igd(self, F: Array) -> float:
         """IGD of the nondominated subset of F (n, m): the bi-objective table's score."""
@@ -70,10 +87,15 @@ class Instance:
         [0, 1], the corner is at 1.1.
         """
         reference = reference_front(self.name, self.m)
-        low, high = reference.min(axis=0), reference.max(axis=0)
-        return _hypervolume((F - low) / (high - low)) / _hypervolume(
-            (reference - low) / (high - low)
+        return _hypervolume(_scaled(F, reference)) / _hypervolume(
+            _scaled(reference, reference)
         )
+
+
+def _scaled(F: Array, reference: Array) -> Array:
+    """F (n, m) where the reference front spans [0, 1]."""
+    low, high = reference.min(axis=0), reference.max(axis=0)
+    return np.asarray((F - low) / (high - low))
 
 
 def _hypervolume(F: Array) -> float:
@@ -88,8 +110,8 @@ def problem(name: str, m: int, d: int | None = None) -> Instance:
     """The problem with d variables (by default the paper's) and a design of 11 d - 1."""
     if name not in EVALUATE:
         raise ValueError(f"no problem {name!r}; there are {', '.join(EVALUATE)}")
-    if m != 2 and (name in UF or name in ZDT):
-        raise ValueError(f"{name} has two objectives, not {m}")
+    if m != OBJECTIVES.get(name, m):
+        raise ValueError(f"{name} has {OBJECTIVES[name]} objectives, not {m}")
     d = d or _variables(name, m)
     return Instance(name, m, d, 11 * d - 1)
 

@@ -5,7 +5,9 @@ W (N, m) simplex lattice · R (N, m) reference set
 """
 
 from collections.abc import Callable
+from functools import partial
 from math import ceil
+from pathlib import Path
 
 import moocore
 import numpy as np
@@ -14,10 +16,14 @@ from numpy.typing import NDArray
 from app.optimizer.search.reference_vectors import layers, simplex_lattice
 from benchmarks.problems.curves import CURVES
 from benchmarks.problems.dtlz import linear
+from benchmarks.problems.engineering import ENGINEERING
 from benchmarks.problems.wfg import convex_but_last, disconnected, mixed
 
 Array = NDArray[np.float64]
 POINTS = 10_000
+# Fronts that no formula gives, as `python -m benchmarks.constrained.engineering_fronts`
+# writes them
+STORED = Path(__file__).parent / "engineering_fronts"
 
 
 def lattice(m: int) -> Array:
@@ -98,6 +104,10 @@ def _scaled(front: Callable[[int], Array]) -> Callable[[int], Array]:
     return lambda m: 2.0 * np.arange(1, m + 1) * front(m)
 
 
+def stored(name: str, _m: int) -> Array:
+    return np.loadtxt(STORED / f"{name}.csv", delimiter=",", ndmin=2)
+
+
 FRONTS: dict[str, Callable[[int], Array]] = {
     **dict.fromkeys(("dtlz1", "dtlz1a"), lambda m: lattice(m) / 2),
     **dict.fromkeys(("dtlz2", "dtlz3", "dtlz3a", "dtlz4"), _sphere),
@@ -108,4 +118,5 @@ FRONTS: dict[str, Callable[[int], Array]] = {
     "wfg3": _scaled(_wfg3),
     **{f"wfg{i}": _scaled(_sphere) for i in range(4, 10)},
     **CURVES,
+    **{name: partial(stored, name) for name in ENGINEERING},
 }

@@ -136,7 +136,7 @@ def test_sizes_of_the_bi_objective_table() -> None:
 
 
 def test_two_objective_problems_refuse_three() -> None:
-    with pytest.raises(ValueError, match="uf1 has two objectives, not 3"):
+    with pytest.raises(ValueError, match="uf1 has 2 objectives, not 3"):
         problem("uf1", 3)
     with pytest.raises(ValueError, match="no problem 'zdt1'; there are dtlz1"):
         bi_objective("zdt1")

@@ -3,6 +3,7 @@ each, end to end.
 """
 
 import json
+import shlex
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
@@ -22,10 +23,11 @@ from benchmarks.campaign.report.plots import draw, quartiles, quartiles_in_time
 from benchmarks.campaign.rows import agreement, rows_of
 from benchmarks.campaign.run_spec import run
 from benchmarks.campaign.significance import assessments, holm, rank_sum
+from benchmarks.campaign.variants import CONSTANTS
 from benchmarks.campaign.wall_clock import end_of, pools_of
 from benchmarks.cli import bench
 from benchmarks.paper import results
-from benchmarks.paper.results import Outcome, Spec
+from benchmarks.paper.results import Outcome, Settings, Spec
 
 SMALLEST = {
     "tab1": ["--problem", "dtlz2", "--m", "3", "--strategy", "k-rvea"],
@@ -44,8 +46,12 @@ SMALLEST = {
         "--ratios",
         "10",
     ],
+    "parts": ["--problem", "dtlz2", "--m", "3", "--strategy", "kriging"],
+    "constants": ["--problem", "dtlz2", "--strategy", "generations/2"],
+    "engineering": ["--problem", "re21", "--strategy", "counterpoise"],
 }
-BUDGETS = {"bi-objective": 103}
+# Of `constants` the design alone: a first fit of models by evidence takes seconds
+BUDGETS = {"bi-objective": 103, "constants": 109, "engineering": 46}
 ROWS = {"wall-clock": 2}  # with and without faults
 
 
@@ -156,6 +162,10 @@ def test_sizes_of_the_campaigns() -> None:
     assert count("peers") == 9 * 7 + 1
     # 3 problems, slots and ratios, with and without faults, 5 columns
     assert count("wall-clock") == 3 * 3 * 3 * 2 * 5
+    # Each problem has its own number of objectives
+    assert count("engineering") == 5 * 3
+    assert count("parts") == 8 * 2 * 8
+    assert count("constants") == 4 * (1 + 2 * len(CONSTANTS))
 
 
 def test_holm_stops_at_the_first_hypothesis_that_is_kept() -> None:
@@ -222,6 +232,30 @@ def test_a_run_is_repeated_with_one_line(
     result = CliRunner().invoke(bench, arguments)
     (row,) = map(json.loads, result.stdout.splitlines())
     assert row["columns"]["random"]["scores"] == [run(spec).igd_plus]
+
+
+@pytest.mark.parametrize("name", ["parts", "constants", "engineering"])
+def test_the_line_of_a_run_names_this_run_alone(name: str) -> None:
+    """Whatever the campaign, the column and its budget."""
+    campaign = CAMPAIGNS[name]
+    for spec in specs_of(campaign, Choice(seeds=(101,))):
+        words = shlex.split(command_of(name, spec))
+        options = dict(zip(words[4::2], words[5::2], strict=True))
+        choice = Choice(
+            (options["--problem"],),
+            (int(options["--m"]),),
+            (options["--strategy"],),
+            (int(options["--seeds"]),),
+            ratios=options.get("--ratios"),
+        )
+        assert specs_of(campaign, choice) == [spec]
+        assert "--budget" not in options
+
+
+def test_a_column_with_a_star_is_quoted() -> None:
+    spec = Spec("wfg4", 3, 5, "samples*2", 100, Settings(models="evidence"), 50)
+    line = command_of("constants", spec)
+    assert " --strategy 'samples*2' --seeds 100 --budget 50 " in line
 
 
 def test_a_faulty_run_in_virtual_time_takes_longer_and_keeps_its_budget() -> None:

@@ -78,11 +78,15 @@ def common_generation(
 
 
 def initial_points(
-    problem: Problem, n: int, design: Floats, rng: Generator
+    problem: Problem,
+    n: int,
+    design: Floats,
+    rng: Generator,
+    generation: Generation = common_generation,
 ) -> tuple[Floats, ...]:
     """The whole of a common stream as one generation: the points of each objective."""
     size = int(initial_counts(problem, n).max())
-    return common_generation(problem, StreamState(n, 0, size, design), rng)
+    return generation(problem, StreamState(n, 0, size, design), rng)
 
 
 def initial_counts(problem: Problem, n: int) -> Ints:

@@ -6,7 +6,8 @@ from pathlib import Path
 from benchmarks.campaign.campaigns import CAMPAIGNS, Campaign, Choice, specs_of
 from benchmarks.campaign.commands import command_of
 from benchmarks.campaign.execute import on_file
-from benchmarks.campaign.report import engineering_section, tables
+from benchmarks.campaign.report import engineering_section
+from benchmarks.campaign.report.renderers import renderer_of
 from benchmarks.campaign.report.slots_section import slots_section
 from benchmarks.campaign.result_files import RESULTS, files_of
 from benchmarks.campaign.rows import rows_of
@@ -14,6 +15,7 @@ from benchmarks.commands.arguments import parse_seeds
 from benchmarks.paper.results import Outcome
 
 MOST_PICTURES = 6  # of a campaign: those of most runs
+MOST_COLUMNS = 10  # that are listed, and that a picture shows
 HEAD = """# Benchmarks
 
 `counterpoise bench report` writes this page from the files in `benchmarks/results/`: no number in it was typed by hand.
@@ -65,8 +67,10 @@ def _section(name: str, campaign: Campaign, results: Path, docs: Path) -> str:
     ]
     if outcomes:
         rows = rows_of(campaign, outcomes)
-        parts += [tables.markdown(rows).rstrip(), _again(name, outcomes)]
-        parts += _pictures(name, outcomes, docs)
+        shown = renderer_of(name).markdown(rows)
+        parts += [shown.rstrip(), _again(name, outcomes)]
+        if len(campaign.columns) <= MOST_COLUMNS:
+            parts += _pictures(name, outcomes, docs)
     return "\n\n".join(parts) + "\n"
 
 
@@ -74,6 +78,8 @@ def _state(campaign: Campaign, outcomes: Sequence[Outcome]) -> str:
     """What has been run of each column, and what has not."""
     if not outcomes:
         return "**Not run yet.**"
+    if len(campaign.columns) > MOST_COLUMNS:
+        return f"{_runs(outcomes, planned(campaign))}."
     each = planned(campaign) // len(campaign.columns)
     lines = []
     for column in campaign.columns:
@@ -81,14 +87,16 @@ def _state(campaign: Campaign, outcomes: Sequence[Outcome]) -> str:
         if not runs:
             lines.append(f"- `{column}`: **not run yet**")
             continue
-        seeds = ", ".join(map(str, sorted({run.spec.seed for run in runs})))
-        codes = len({run.code for run in runs})
-        versions = "one version" if codes == 1 else f"{codes} versions"
-        lines.append(
-            f"- `{column}`: {len(runs)} of {each} runs, seeds {seeds},"
-            f" made by {versions} of the code"
-        )
+        lines.append(f"- `{column}`: {_runs(runs, each)}")
     return "\n".join(lines)
+
+
+def _runs(runs: Sequence[Outcome], planned_count: int) -> str:
+    seeds = ", ".join(map(str, sorted({run.spec.seed for run in runs})))
+    codes = len({run.code for run in runs})
+    versions = "one version" if codes == 1 else f"{codes} versions"
+    count = f"{len(runs)} of {planned_count} runs"
+    return f"{count}, seeds {seeds}, made by {versions} of the code"
 
 
 def _again(name: str, outcomes: Sequence[Outcome]) -> str:

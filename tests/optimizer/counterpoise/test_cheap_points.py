@@ -7,7 +7,11 @@ from numpy.testing import assert_array_equal
 
 from app.optimizer.problem import Problem
 from app.optimizer.search.novelty import is_new
-from app.optimizer.strategies.counterpoise.cheap_points import extra_counts
+from app.optimizer.strategies.counterpoise.cheap_points import (
+    extra_counts,
+    extras_in_all,
+    rows_per_output,
+)
 from app.optimizer.strategies.initial_phase import (
     initial_counts,
     initial_points,
@@ -57,3 +61,13 @@ def test_share_gives_each_objective_the_first_of_the_points() -> None:
     shared = share(X, np.array([3, 0, 1]))
     assert [len(points) for points in shared] == [3, 0, 1]
     assert_array_equal(shared[2], X[:1])
+
+
+def test_extras_are_common_or_dealt_in_turn() -> None:
+    counts = np.array([3, 1, 0])
+    common = rows_per_output(counts, 3, common=True)
+    assert [rows.tolist() for rows in common] == [[0, 1, 2], [0], []]
+    assert extras_in_all(counts, common=True) == 3
+    apart = rows_per_output(counts, 4, common=False)
+    assert [rows.tolist() for rows in apart] == [[0, 2, 3], [1], []]
+    assert extras_in_all(counts, common=False) == 4

@@ -77,9 +77,12 @@ def cheap_values(pool: Samples) -> dict[str, object]:
     }
 
 
-def step(problem: Problem, snapshot: Snapshot, seed: int = 0) -> Proposal:
+def step(
+    problem: Problem, snapshot: Snapshot, seed: int = 0, **changes: bool
+) -> Proposal:
+    chosen = replace(QUICK, **changes)  # type: ignore[arg-type]
     proposal = propose_by_promotion(
-        problem, snapshot, QUICK, np.random.default_rng(seed), KRIGING
+        problem, snapshot, chosen, np.random.default_rng(seed), KRIGING
     )
     check(problem, snapshot, proposal)
     return proposal
@@ -134,6 +137,41 @@ def test_full_samples_are_promoted_from_the_pool(
     for report in proposal.diagnostics.full_samples:
         assert report.deviation[:2] == (0.0, 0.0)
         assert report.deviation[2] > 0.0
+
+
+def test_without_promotion_full_samples_are_new_points(
+    make_problem: MakeProblem, evaluate: Evaluate
+) -> None:
+    problem = make_problem(4, (5.0, 5.0, 1.0))
+    proposal = step(problem, study(problem, evaluate), promotion=False)
+    assert (len(proposal.promoted), len(proposal.full)) == (0, 3)
+    assert [len(X) for X in proposal.cheap] == [12, 12, 0]
+    assert proposal.diagnostics.full_samples[0].gain is not None
+
+
+def test_without_common_points_no_extra_has_two_objectives(
+    make_problem: MakeProblem, evaluate: Evaluate
+) -> None:
+    problem = make_problem(4, (5.0, 3.0, 1.0))
+    proposal = step(problem, study(problem, evaluate), common_points=False)
+    points = np.vstack(proposal.cheap)
+    assert len(np.unique(points, axis=0)) == len(points)
+    sources = proposal.diagnostics.cheap_sources
+    assert [len(own) for own in sources] == [len(X) for X in proposal.cheap]
+
+
+def test_without_gain_the_choice_is_random_among_the_pool(
+    make_problem: MakeProblem, evaluate: Evaluate
+) -> None:
+    problem = make_problem(4, (5.0, 5.0, 1.0))
+    snapshot = study(problem, evaluate)
+    first = step(problem, snapshot, by_gain=False)
+    assert len(first.promoted) == 3
+    assert {report.gain for report in first.diagnostics.full_samples} == {None}
+    promoted = [
+        step(problem, snapshot, seed, by_gain=False).promoted for seed in range(3)
+    ]
+    assert len({tuple(rows) for rows in promoted}) > 1
 
 
 def test_without_cheap_objectives_new_points_compete(

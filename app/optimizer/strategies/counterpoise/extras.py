@@ -64,16 +64,15 @@ def extra_points(
     means = np.vstack([F[front], found.mean, evolved.mean])
     Z = choose_targets(means, context.W, settings, rng)
     weights = archive.weight(found), archive.weight(evolved)
-    by_search, by_children = choose_extras(
-        found,
-        evolved,
-        F[front],
-        Z,
-        context.draws,
-        count,
-        settings.evolved_share,
-        weights,
-    )
+    share = settings.evolved_share
+    if settings.by_gain:
+        by_search, by_children = choose_extras(
+            found, evolved, F[front], Z, context.draws, count, share, weights
+        )
+    else:
+        by_search, by_children = random_extras(
+            len(found), len(evolved), count, share, rng
+        )
 
     def sources() -> Iterator[tuple[Source, Floats]]:
         yield "selected", found.X[by_search]
@@ -115,3 +114,13 @@ def choose_extras(
         distances, from_search.current, count - len(from_search.rows), weights[1]
     )
     return from_search.rows, from_children.rows
+
+
+def random_extras(
+    found: int, evolved: int, count: int, share: float, rng: np.random.Generator
+) -> tuple[Ints, Ints]:
+    """As `choose_extras` with this many candidates, but at random."""
+    by_children = min(evolved_count(count, share), evolved)
+    from_search = rng.permutation(found)[: count - by_children]
+    from_children = rng.permutation(evolved)[: count - len(from_search)]
+    return from_search, from_children

@@ -8,7 +8,7 @@ a share of the places, or where the pool has no gain.
 | u      | `batch`     | full samples of a step                              |
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,24 +62,34 @@ def choose_full_samples(
 
     Points `found` by the search help to form the targets.
     """
+    if not context.settings.promotion:
+        context = without_pool(context)
     archive, settings = context.archive, context.settings
     rows = promising(archive.pool, archive.A, context.W, settings, rng)
     candidates = join(archive.pool.rows(rows), found)
     means = np.vstack([candidates.mean, archive.A])
     Z = choose_targets(means, context.W, settings, rng)
-    rows, gains = choose_by_gain(
-        candidates,
-        archive.A,
-        Z,
-        context.draws,
-        batch,
-        archive.weight(candidates),
-        fresh_share=settings.fresh_share,
-    )
+    if settings.by_gain:
+        rows, gains = choose_by_gain(
+            candidates,
+            archive.A,
+            Z,
+            context.draws,
+            batch,
+            archive.weight(candidates),
+            fresh_share=settings.fresh_share,
+        )
+    else:
+        rows, gains = choose_at_random(candidates, batch, rng)
     chosen = _fill_up(context, candidates.rows(rows), batch, rng)
     gains = np.append(gains, np.full(len(chosen) - len(gains), np.nan))
     promoted_first = np.argsort(chosen.pool_row == FRESH, kind="stable")
     return FullChoice(chosen.rows(promoted_first), gains[promoted_first])
+
+
+def without_pool(context: StepContext) -> StepContext:
+    nothing = context.archive.pool.rows(np.arange(0))
+    return replace(context, archive=replace(context.archive, pool=nothing))
 
 
 def choose_by_gain(
@@ -120,6 +130,16 @@ def choose_by_gain(
     others = np.setdiff1d(order, rows, assume_unique=True)
     uncertain = others[: batch - len(rows)]
     return np.append(rows, uncertain), np.append(gains, np.full(len(uncertain), np.nan))
+
+
+def choose_at_random(
+    candidates: Candidates, batch: int, rng: np.random.Generator
+) -> tuple[Ints, Floats]:
+    """Rows from the pool, then from new points; their gains are NaN."""
+    order = rng.permutation(len(candidates))
+    pool_first = np.argsort(candidates.pool_row[order] == FRESH, kind="stable")
+    rows = order[pool_first][:batch]
+    return rows, np.full(len(rows), np.nan)
 
 
 def most_uncertain(candidates: Candidates, weight: Floats | None = None) -> Ints:

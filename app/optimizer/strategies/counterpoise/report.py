@@ -14,11 +14,11 @@ from app.optimizer.proposal.proposal import Diagnostics, Proposal, Source
 from app.optimizer.samples import Samples, join, new_samples
 from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.counterpoise.archive import Archive, StepContext
+from app.optimizer.strategies.counterpoise.cheap_points import rows_per_output
 from app.optimizer.strategies.counterpoise.models.objective_models import (
     ObjectiveModels,
 )
 from app.optimizer.strategies.counterpoise.promotion import FullChoice
-from app.optimizer.strategies.initial_phase import share
 
 
 def make_proposal(
@@ -40,7 +40,9 @@ def make_proposal(
         new_samples(full.fresh, len(context.problem.outputs), snapshot.step),
     )
     promoted = pool_order[full.promoted]
-    cheap = share(extras, counts)
+    common = context.settings.common_points
+    rows = rows_per_output(counts, len(extras), common=common)
+    cheap = tuple(extras[chosen_rows] for chosen_rows in rows)
     full_sources: list[Source] = ["population"] * len(full.fresh)
     diagnostics = Diagnostics(
         models=models.reports,
@@ -48,13 +50,11 @@ def make_proposal(
         sbp=(),
         population=len(population),
         full_sources=tuple(full_sources),
-        cheap_sources=tuple(sources[: len(points)] for points in cheap),
+        cheap_sources=tuple(_sources(sources, chosen_rows) for chosen_rows in rows),
         full_samples=_full_reports(models, chosen, full.gains, promoted),
         co_models=models.co_reports,
     )
-    shortfall = _shortfall(
-        context.problem, snapshot.batch, len(chosen), counts, len(extras)
-    )
+    shortfall = _shortfall(context.problem, snapshot.batch, len(chosen), counts, cheap)
     return Proposal(
         full=full.fresh,
         cheap=cheap,
@@ -111,20 +111,25 @@ def _full_reports(
     return tuple(reports)
 
 
+def _sources(sources: tuple[Source, ...], rows: Ints) -> tuple[Source, ...]:
+    return tuple(sources[row] for row in rows)
+
+
 def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
 def _shortfall(
-    problem: Problem, batch: int, full: int, counts: Ints, extras: int
+    problem: Problem, batch: int, full: int, counts: Ints, cheap: tuple[Floats, ...]
 ) -> str | None:
     missing = []
     if full < batch:
         missing.append(f"{batch - full} of {batch} full samples")
-    for output, count in zip(problem.outputs, counts, strict=True):
-        if extras < count:
+    for output, count, points in zip(problem.outputs, counts, cheap, strict=True):
+        lacking = count - len(points)
+        if lacking > 0:
             missing.append(
-                f"{count - extras} of {count} samples for objective {output.name!r}"
+                f"{lacking} of {count} samples for objective {output.name!r}"
             )
     if not missing:
         return None

@@ -47,7 +47,12 @@ class CounterpoiseSettings:
     # ones
     targets_win: bool = False
 
+    # Full samples and extras are those of the largest gain; else any candidates
+    by_gain: bool = True
+
     # Candidates of promotion
+    # Samples of the pool become full samples; else only new points do
+    promotion: bool = True
     # deviations by which a candidate's values are lowered before it may be dominated
     optimism: float = 2.0
     # More are thinned to the winners of each direction and `random_candidates`
@@ -58,6 +63,8 @@ class CounterpoiseSettings:
     fresh_share: float = 0.0
 
     # Extras
+    # All cheap objectives have the same ones; else each has its own
+    common_points: bool = True
     # extras chosen among children of the nondominated samples; the others: from the
     # search
     evolved_share: float = 0.5

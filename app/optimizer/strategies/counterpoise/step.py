@@ -28,7 +28,10 @@ from app.optimizer.strategies.counterpoise.archive import (
     in_canonical_order,
 )
 from app.optimizer.strategies.counterpoise.caution import caution_of
-from app.optimizer.strategies.counterpoise.cheap_points import extra_counts
+from app.optimizer.strategies.counterpoise.cheap_points import (
+    extra_counts,
+    extras_in_all,
+)
 from app.optimizer.strategies.counterpoise.directions import directions
 from app.optimizer.strategies.counterpoise.extras import extra_points
 from app.optimizer.strategies.counterpoise.gain import normal_draws
@@ -91,9 +94,8 @@ def propose_by_promotion(
     counts = extra_counts(
         problem, snapshot.batch, full.missing_evaluations(snapshot.pool)
     )
-    extras, sources = extra_points(
-        context, found, full.candidates.X, int(counts.max()), rng
-    )
+    extra_count = extras_in_all(counts, common=settings.common_points)
+    extras, sources = extra_points(context, found, full.candidates.X, extra_count, rng)
     proposal = make_proposal(
         context, snapshot, full, extras, sources, counts, pool_order, population
     )
