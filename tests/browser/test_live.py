@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage
 
-EVENTS = 20_000
+EVENTS = 5_000
 # In place of the browser's own, so that a test sends the events of a day at once.
 FAKE_SOURCE = """
 class FakeSource extends EventTarget {
