@@ -32,6 +32,7 @@ def test_create_sends_what_was_written(
     result = run("study", "create", file)
     assert result.exit_code == 0, result.output
     assert message in result.stdout
+    assert ("strategy: counterpoise" in result.stdout) == (status == 201)
     assert api.requests == [("POST /studies", written)]
     assert (
         json.loads(run("study", "create", file, "--json").stdout) == STUDY.model_dump()

@@ -186,6 +186,8 @@ def test_the_demo_ends_by_itself_with_a_front(stayed: Stayed) -> None:
 def test_the_report_compares_with_a_synchronous_study(stayed: Stayed) -> None:
     [asynchronous] = stayed.report["virtual"]["asynchronous"]
     [synchronous] = stayed.report["virtual"]["synchronous"]
+    [promoting] = stayed.report["virtual"]["counterpoise"]
+    assert promoting["jobs"][1] == 6
     assert synchronous["jobs"] == [6, 6]
     assert asynchronous["jobs"][0] > 6
     console = Console(file=StringIO(), width=160)
@@ -207,10 +209,12 @@ class RecordedStudies:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.ratios: dict[str, list[float]] = {}
+        self.strategies: dict[str, str | None] = {}
 
     def start(self, name: str, command: list[str]) -> Any:
         study = VirtualStudy.model_validate_json(Path(command[-1]).read_text())
         self.ratios[name] = study.ratios
+        self.strategies[name] = study.problem.study.get("strategy")
         seed = study.problem.study["seed"]
         result = VirtualResult(
             seconds=seed, hypervolume=1.0, front=1, jobs=[], busy=[], history=[]
@@ -220,7 +224,7 @@ class RecordedStudies:
         return SimpleNamespace(is_running=lambda: False, log=log)
 
 
-def test_the_comparison_has_both_modes_of_every_seed(
+def test_the_comparison_has_all_modes_of_every_seed(
     stayed: Stayed, tmp_path: Path
 ) -> None:
     studies = RecordedStudies(tmp_path)
@@ -229,9 +233,16 @@ def test_the_comparison_has_both_modes_of_every_seed(
         mode: [result.seconds for result in results]
         for mode, results in virtual.items()
     }
-    assert seconds == {"asynchronous": [1, 2], "synchronous": [1, 2]}
+    modes = ("asynchronous", "synchronous", "counterpoise")
+    assert seconds == {mode: [1, 2] for mode in modes}
     assert studies.ratios["asynchronous-1"] == [5.0, 1.0]
     assert studies.ratios["synchronous-1"] == [1.0, 1.0]
+    assert studies.ratios["counterpoise-1"] == [5.0, 1.0]
+    assert studies.strategies == {
+        f"{mode}-{seed}": "counterpoise" if mode == "counterpoise" else None
+        for seed in (0, 1)
+        for mode in modes
+    }
 
 
 @pytest.mark.slow
@@ -375,3 +386,6 @@ def test_the_conclusion_follows_from_the_studies() -> None:
     assert CAUTION in text
     many = {"asynchronous": [better] * 3, "synchronous": [other] * 3}
     assert CAUTION not in conclusion(many, 1.0)
+    assert "counterpoise" not in conclusion(many, 1.0)
+    many["counterpoise"] = [study((10.0, 3.3))] * 3
+    assert "50.0% larger than with `sbp-bo`" in conclusion(many, 1.0)

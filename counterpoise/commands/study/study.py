@@ -34,6 +34,10 @@ study = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
+STRATEGY_HINT = (
+    "its strategy is sbp-bo; where some objectives are cheap, `strategy: counterpoise`"
+    " has found better fronts with as many slow runs (docs/choosing.md)"
+)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -82,6 +86,8 @@ def create(
         terminal().print(
             f"study {created.name} {outcome}; show it with: counterpoise study show {created.name}"
         )
+        if created.new and "strategy" not in content:
+            terminal().print(STRATEGY_HINT)
 
 
 @study.command("list")
