@@ -18,7 +18,7 @@ def test_frozen_server_stops_no_other_and_nothing_is_lost_or_doubled(
     database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     specs = [
-        specification(number, initial_samples=60, lease_s=600.0) for number in range(3)
+        specification(number, initial_samples=25, lease_s=600.0) for number in range(3)
     ]
     with ExitStack() as stack:
         cluster = Cluster(stack, database_url, tmp_path, specs)
