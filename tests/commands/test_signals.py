@@ -27,6 +27,7 @@ def test_sigint_ends_a_background_job_of_a_script() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_the_exit_code_names_the_signal(number: signal.Signals) -> None:
+    signal.signal(number, signal.SIG_DFL)  # under nohup SIGHUP is ignored
     end_on_signals()
     with pytest.raises(SystemExit) as exit_:
         signal.raise_signal(number)
