@@ -56,12 +56,21 @@ class Watch:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser_path() -> Path:
     with sync_playwright() as playwright:
         path = find_browser(playwright)
-        if path is None:
-            pytest.skip(NO_BROWSER)
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+    if path is None:
+        pytest.skip(NO_BROWSER)
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser(browser_path: Path) -> Iterator[Browser]:
+    """Closed after each file: while it runs, no other test can start an event loop."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=browser_path, args=ARGUMENTS
+        )
         yield browser
         browser.close()
 
@@ -75,14 +84,14 @@ def seeded(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture(scope="session")
-def server(browser: Browser, seeded: Path) -> Iterator[str]:
+def server(browser_path: Path, seeded: Path) -> Iterator[str]:
     """Without tokens: everybody on this machine is an admin."""
     with serving(f"sqlite:///{seeded}", "--no-planner") as (url, _):
         yield url
 
 
 @pytest.fixture(scope="session")
-def guarded_server(browser: Browser, seeded: Path) -> Iterator[str]:
+def guarded_server(browser_path: Path, seeded: Path) -> Iterator[str]:
     """With tokens, behind a path prefix, on data that tests may change."""
     with serving(
         copy_of(seeded, "guarded"),
@@ -114,7 +123,7 @@ OpenPage = Callable[..., Page]
 SIZE: ViewportSize = {"width": 1280, "height": 900}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shared_context(browser: Browser) -> Iterator[BrowserContext]:
     """Keeps the files of the pages, so that only the first page loads them."""
     context = browser.new_context(viewport=SIZE)

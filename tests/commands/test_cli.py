@@ -175,11 +175,6 @@ def test_a_server_starts_without_numerical_libraries() -> None:
     assert result.stdout == "[]\n"
 
 
-def test_serve_creates_its_database_in_the_working_directory(tmp_path: Path) -> None:
-    with serving(tmp_path):
-        assert (tmp_path / "counterpoise.db").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -205,10 +200,11 @@ def test_a_wrong_setting_stops_the_start_with_one_sentence(
     assert result.stderr.count("\n") == 1
 
 
-def test_serve_warns_of_a_public_token(tmp_path: Path) -> None:
+def test_serve_creates_its_database_and_warns_of_a_public_token(tmp_path: Path) -> None:
     with serving(
         tmp_path, "--no-planner", COUNTERPOISE_ADMIN_TOKENS="demo-public-token"
     ) as (_, process):
+        assert (tmp_path / "counterpoise.db").exists()
         process.terminate()
         assert "begins with demo- is public" in process.stderr.read()  # type: ignore[union-attr]
 
@@ -217,10 +213,8 @@ def test_a_busy_port_is_one_sentence(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        result = run_process(
-            "serve", "--port", str(taken.getsockname()[1]), cwd=tmp_path
-        )
-    assert result.returncode == 2
+        result = run("serve", "--port", str(taken.getsockname()[1]), cwd=tmp_path)
+    assert result.exit_code == 2
     assert "in use; choose another with --host and --port" in result.stderr
     assert result.stderr.count("\n") == 1
 
