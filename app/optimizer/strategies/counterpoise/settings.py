@@ -76,7 +76,7 @@ class CounterpoiseSettings:
     caution: float = 6.0
     most_caution: float = 2.0
 
-    # Models
+    # Models; the two numbers of rows are those of Kriging (`models: paper`)
     model_rows: int = 400  # most values that a model is conditioned on
     tuned_rows: int = 200  # most values that hyperparameters are found from
     # Newest full samples that decide between the plain and the co-model, and on caution
