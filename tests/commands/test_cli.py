@@ -213,8 +213,10 @@ def test_a_busy_port_is_one_sentence(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        result = run("serve", "--port", str(taken.getsockname()[1]), cwd=tmp_path)
-    assert result.exit_code == 2
+        result = run_process(
+            "serve", "--port", str(taken.getsockname()[1]), cwd=tmp_path
+        )
+    assert result.returncode == 2
     assert "in use; choose another with --host and --port" in result.stderr
     assert result.stderr.count("\n") == 1
 
