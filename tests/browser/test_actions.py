@@ -1,5 +1,6 @@
 """Roles, actions, and a page whose server goes away."""
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -116,6 +117,17 @@ def test_faults_of_a_new_study_are_shown_at_their_lines(
     alert = page.get_by_role("alert")
     for line in ("Line 1", "Line 3", "Line 5"):
         expect(alert).to_contain_text(line)
+
+
+def test_the_form_writes_the_specification(server: str, open_page: OpenPage) -> None:
+    page = open_page(f"{server}/#/new")
+    page.get_by_role("button", name="Form").click()
+    page.get_by_label("Strategy").select_option("counterpoise")
+    page.get_by_label("Budget").fill("70")
+    page.get_by_role("button", name="YAML").click()
+    text = page.get_by_role("textbox", name="Specification")
+    expect(text).to_have_value(re.compile("strategy: counterpoise"))
+    expect(text).to_have_value(re.compile("budget: 70"))
 
 
 def test_pages_and_the_reference_work_offline_behind_a_path_prefix(

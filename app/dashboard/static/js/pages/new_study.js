@@ -60,7 +60,7 @@ export function NewStudy() {
           <button onClick=${() => create(true)}>Create paused</button>
         </div>
         <p class="note spaced">A paused study plans nothing before it is resumed, so that evaluations can be imported first.</p>
-        <p class="note">Recommended where some objectives are cheap: <code>strategy: counterpoise</code>. It starts slow runs only where the known cheap values are promising.</p>
+        <p class="note spaced">Recommended where some objectives are cheap: <code>strategy: counterpoise</code>. It starts slow runs only where the known cheap values are promising.</p>
       <//>
     </div>
   `;

@@ -1,6 +1,7 @@
 // A form for the usual fields; it writes the YAML, which holds the rest.
 import { html, useEffect, useState } from "../../vendor/ui.js";
 
+const STRATEGIES = ["sbp-bo", "counterpoise"]; // those to choose from by hand; the YAML takes all
 const VARIABLE = { name: "", type: "float", low: 0, high: 1 };
 const OBJECTIVE = { name: "", direction: "minimize" };
 const CONSTRAINT = { name: "", upper: 1 };
@@ -27,6 +28,7 @@ export function SpecForm({ text, onText }) {
         <${Input} label="Name" value=${spec.name} onValue=${(name) => update({ name })} />
         <${Input} label="Budget, full samples" type="number" value=${spec.budget} onValue=${(budget) => update({ budget })} />
         <${Input} label="Samples per step" type="number" value=${spec.batch_size ?? ""} onValue=${(value) => update({ batch_size: value ?? undefined })} />
+        <${Input} label="Strategy" type=${STRATEGIES} value=${spec.strategy} onValue=${(strategy) => update({ strategy })} />
       </div>
       <${Rows} title="Variables" items=${spec.variables ?? []} blank=${VARIABLE} onItems=${(variables) => update({ variables })} fields=${VARIABLE_FIELDS} />
       <${Rows} title="Objectives" items=${spec.objectives ?? []} blank=${OBJECTIVE} onItems=${(objectives) => update({ objectives })} fields=${OBJECTIVE_FIELDS} />
