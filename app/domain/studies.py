@@ -144,6 +144,15 @@ class Objective:
         """
         return self.same_run_as is None
 
+    @property
+    def timeout_with_heartbeats_s(self) -> float | None:
+        """The time limit of a run, if its lease has to be extended to get there: only
+        then a worker that takes too long differs from one that died.
+        """
+        if self.timeout_s is None or self.timeout_s <= self.lease_s:
+            return None
+        return self.timeout_s
+
     def is_cheap(self, threshold: float) -> bool:
         """As fixed when search began; before, by the present ratio."""
         return self.ratio > threshold if self.cheap is None else self.cheap

@@ -103,9 +103,10 @@ def _ending(study: Study, step: Step, plan: Plan) -> Ending | None:
         step.kind in (StepKind.INITIAL, StepKind.SEARCH) and step.inputs["size"] > 0
     )
     is_empty = len(plan.full) == 0 and not plan.promoted
-    # The study ends with a step that has read all values
-    has_read_all = not step.inputs.get("pending")
-    is_exhausted = wants_full and is_empty and has_read_all
+    # The study ends with a step that has read the values of all planned samples. Others,
+    # such as imported ones, may run on: no step waits for them.
+    running = step.inputs.get("unsettled", len(step.inputs.get("pending", ())))
+    is_exhausted = wants_full and is_empty and running == 0
     return Ending.SPACE_EXHAUSTED if is_exhausted else None
 
 

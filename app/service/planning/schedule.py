@@ -17,7 +17,7 @@ from app.store.studies.samples import last_durations, unsettled_full_samples
 from app.store.studies.steps import (
     drop_due,
     due_steps,
-    last_recorded_steps,
+    find_step,
     make_due,
     steps_of,
 )
@@ -63,11 +63,14 @@ def schedule_due_steps(connection: Connection, study: Study) -> None:
 
 
 def _found_no_point(connection: Connection, study: Study) -> bool:
-    """Whether the last search step proposed no full sample."""
-    if study.phase is not Phase.SEARCH:
+    """Whether the last search step proposed no full sample; read only where it decides
+    something.
+    """
+    is_decisive = study.unsettled_full > 0 and study.planned_full < study.budget
+    if study.phase is not Phase.SEARCH or not is_decisive:
         return False
-    last = last_recorded_steps(connection, study.id, 1)
-    return any(step.found_no_point for step in last)
+    last = find_step(connection, study.id, StepKind.SEARCH, study.step)
+    return last is not None and last.found_no_point
 
 
 def is_step_waiting(connection: Connection, study: Study) -> bool:
@@ -155,6 +158,7 @@ def _schedule_search(
         "budget": study.budget,
         "ratios": ratios,
         "settled": study.settled_full,
+        "unsettled": study.unsettled_full,
         "cheap": cheap,
         "overlap": study.overlap,
         # Samples that run: what is told of them later must not change the step.

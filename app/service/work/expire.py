@@ -102,7 +102,9 @@ def _expire_prefix(
     """Expire as many as may be settled in one go; returns the leases that ended."""
     objectives = objectives_of(connection, study.id)
     co_objectives = co_objectives_of(objectives)
-    timeouts = {objective.id: objective.timeout_s for objective in objectives}
+    timeouts = {
+        objective.id: objective.timeout_with_heartbeats_s for objective in objectives
+    }
     changes = ChangeSet()
     count, _ = prefix_until_due(study, objectives, overdue)
     for job in overdue[:count]:

@@ -119,7 +119,10 @@ def _tell_round(
         add_changes_of_other_jobs(connection, tells.changes, tells.co_objectives)
         parts.append((study, tells.changes, tells.co_objectives))
         is_free = may_plan(study.phase, study.unsettled_full, study.overlap)
-        if tells.changes.results and (may_be_due or is_free):
+        changes = tells.changes
+        # Without a result, a failure may withdraw a sample that was ruled out before
+        frees_places = changes.results or changes.supersedes_jobs
+        if frees_places and (may_be_due or is_free):
             to_schedule.append(study.id)
     apply_all(connection, parts)
     for _, changes, _ in parts:

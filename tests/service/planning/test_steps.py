@@ -16,6 +16,7 @@ from app.service.planning import compute_step as planning
 from app.service.planning.commit_step import commit_step
 from app.service.planning.compute_step import compute_step
 from app.service.planning.schedule import current_ratios
+from app.service.studies.evaluate_point import evaluate_point
 from app.service.studies.front import front
 from app.service.work.tell import tell
 from app.store.database import Database
@@ -23,6 +24,7 @@ from app.store.studies.steps import claim_step
 from app.store.studies.studies import find_study_by_id, objectives_of
 from app.store.tables import jobs, sample_values, samples, steps, studies
 from app.store.upgrade import upgrade
+from counterpoise.wire.points import EvaluatePoint
 from counterpoise.wire.work import Job, Tell
 from tests.service.lab import Lab
 
@@ -340,6 +342,29 @@ def test_the_front_is_in_the_users_units_and_directions(database: Database) -> N
             and o.values != item.values
             for o in others
         )
+
+
+def test_a_used_up_space_does_not_wait_for_samples_outside_the_budget(
+    database: Database,
+) -> None:
+    lab = Lab(
+        database,
+        variables=[
+            {"name": "a", "low": 0, "high": 1, "type": "int"},
+            {"name": "b", "low": 0, "high": 2, "type": "int"},
+        ],
+        budget=50,
+        initial_samples=3,
+        models="paper",
+    )
+    request = EvaluatePoint(x={"a": 1, "b": 1}, outside_budget=True)
+    own = evaluate_point(database, lab.name, request)
+    (held,) = lab.ask("crash")
+    assert held.sample == own.sample
+    view = lab.run()
+    assert (view.ending, view.evaluated_full) == ("space_exhausted", 5)
+    lab.tell(held)
+    lab.check_counters()
 
 
 def test_a_space_that_is_used_up_ends_the_study_and_says_so(database: Database) -> None:

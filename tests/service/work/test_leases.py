@@ -139,6 +139,23 @@ def test_heartbeats_do_not_extend_past_the_timeout(database: Database) -> None:
     assert alive.reason == "timeout"
 
 
+@pytest.mark.parametrize(("timeout_s", "errors"), [(60, 0), (61, 1)])
+def test_only_a_lease_that_heartbeats_extended_to_the_timeout_is_an_error(
+    database: Database, timeout_s: float, errors: int
+) -> None:
+    """Without heartbeats, a worker that died looks the same."""
+    slow = {"name": "crash", "lease_s": 60, "timeout_s": timeout_s}
+    lab = Lab(database, objectives=[{"name": "mass"}, slow])
+    lab.plan()
+    (job,) = lab.ask("crash")
+    # `expire` sets the deadline to 1.0: all of the time is over
+    began = {"leased_at": 1.0 - timeout_s}
+    database.write(lambda c: c.execute(jobs.update().values(began)))
+    lab.expire()
+    row = lab.job(job.job)
+    assert (row["errors"], row["losses"]) == (errors, 1 - errors)
+
+
 def test_an_expired_lease_returns_its_job_with_a_back_off_and_counts_a_loss(
     lab: Lab,
 ) -> None:

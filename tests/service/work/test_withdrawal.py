@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from app.service.planning.replay import replay
 from app.service.studies.lifecycle import extend, retry, stop
 from app.service.work.heartbeat import heartbeat
@@ -176,6 +178,27 @@ def test_cheap_first_lets_slow_runs_wait_for_cheap_values(database: Database) ->
     lab.check_counters()
     lab.run()
     lab.check_counters()
+
+
+@pytest.mark.parametrize("kind", ["error", "infrastructure"])
+def test_a_study_goes_on_after_the_failed_slow_run_of_a_ruled_out_sample(
+    database: Database, kind: str
+) -> None:
+    lab = Lab(database, **SMALL, cheap_first=False)
+    lab.plan()
+    *others, last = lab.ask("crash", most=50)
+    for job in others:
+        lab.tell(job)
+    for job in lab.ask("mass", most=50):
+        if job.sample == last.sample:
+            lab.fail(job, "infeasible")
+        else:
+            lab.tell(job)
+    lab.fail(last, kind)
+    assert job_of(lab, last.sample, "crash")["state"] == JobState.SUPERSEDED
+    lab.check_counters()
+    lab.plan()
+    assert lab.view().phase == "search"
 
 
 def test_a_failed_cheap_run_does_not_keep_the_slow_one_waiting(
