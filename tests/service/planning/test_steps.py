@@ -344,15 +344,18 @@ def test_the_front_is_in_the_users_units_and_directions(database: Database) -> N
         )
 
 
+SIX_POINTS = [
+    {"name": "a", "low": 0, "high": 1, "type": "int"},
+    {"name": "b", "low": 0, "high": 2, "type": "int"},
+]
+
+
 def test_a_used_up_space_does_not_wait_for_samples_outside_the_budget(
     database: Database,
 ) -> None:
     lab = Lab(
         database,
-        variables=[
-            {"name": "a", "low": 0, "high": 1, "type": "int"},
-            {"name": "b", "low": 0, "high": 2, "type": "int"},
-        ],
+        variables=SIX_POINTS,
         budget=50,
         initial_samples=3,
         models="paper",
@@ -370,10 +373,7 @@ def test_a_used_up_space_does_not_wait_for_samples_outside_the_budget(
 def test_a_space_that_is_used_up_ends_the_study_and_says_so(database: Database) -> None:
     lab = Lab(
         database,
-        variables=[
-            {"name": "a", "low": 0, "high": 1, "type": "int"},
-            {"name": "b", "low": 0, "high": 2, "type": "int"},
-        ],
+        variables=SIX_POINTS,
         budget=50,
         initial_samples=3,
     )
