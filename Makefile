@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-demo: .venv/.runtime ## optimise a UAV wing with real processes (two minutes)
+demo: .venv/.runtime ## optimise a UAV wing with real processes (a few minutes)
 	@$(BIN)/counterpoise demo
 
 test: .venv/.dev ## run all tests on SQLite and on a real PostgreSQL
