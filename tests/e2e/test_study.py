@@ -155,8 +155,6 @@ def test_expensive_workers_wait_for_no_cheap_only_job(finished: Finished) -> Non
         )
         settled = {row.number: row.last for row in connection.execute(query)}
     assert {number: settled[number - 1] for number in dues} == dues
-    # And there were some: the cheap pool was too slow for all of them.
-    assert finished.view["objectives"][0]["superseded"] > 0
 
 
 def test_every_value_is_in_the_users_terms(finished: Finished) -> None:

@@ -2,7 +2,8 @@
 limits.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
 
 from app.domain.studies import Study
 from app.service.studies.feasibility import NO_FEASIBLE_DETAIL, least_violating
@@ -11,7 +12,11 @@ from app.service.studies.lifecycle import require_study
 from app.service.studies.listings import sample_views
 from app.store.database import Connection, Database
 from app.store.studies.changes import full_samples_changed
-from app.store.studies.samples import page_of_samples
+from app.store.studies.samples import (
+    page_of_full_values,
+    page_of_samples,
+    samples_at,
+)
 from counterpoise.wire.codes import FrontCode
 from counterpoise.wire.specification import Specification
 from counterpoise.wire.views import FrontItem, FrontView, SampleView
@@ -66,13 +71,23 @@ def _best(
             connection, study.id, kept.sequence, MOST_CHANGES
         )
     if kept is None or changed is None:
-        best: list[SampleView] = []
-        for samples in _full_samples(connection, study):
-            best = _nondominated(study.spec, best + samples)
-        return best
+        return _best_of_all(connection, study)
     new = {sample.id for sample in changed}
-    others = [view for view in kept.best if view.sample not in new]
-    return _nondominated(study.spec, others + sample_views(connection, study, changed))
+    views = [view for view in kept.best if view.sample not in new]
+    views += sample_views(connection, study, changed)
+    values = {view.sample: view.values for view in views if not view.excluded}
+    best = _nondominated(study.spec, values)
+    return [view for view in views if view.sample in best]
+
+
+def _best_of_all(connection: Connection, study: Study) -> list[SampleView]:
+    """Compared by their values alone, page by page: views of many samples take long."""
+    best: dict[int, Mapping[str, float]] = {}
+    after = 0
+    while page := page_of_full_values(connection, study.id, after, FRONT_PAGE):
+        best = _nondominated(study.spec, best | page)
+        after = max(page)
+    return sample_views(connection, study, samples_at(connection, best))
 
 
 def _full_samples(connection: Connection, study: Study) -> Iterator[list[SampleView]]:
@@ -91,17 +106,16 @@ def _breaking(samples: Sequence[SampleView]) -> list[SampleView]:
 
 
 def _nondominated(
-    spec: Specification, samples: Sequence[SampleView]
-) -> list[SampleView]:
-    complete = [
-        sample
-        for sample in samples
-        if len(sample.values) == len(spec.outputs)
-        and not sample.broken_limits
-        and not sample.excluded
-    ]
+    spec: Specification, values: Mapping[int, Mapping[str, float]]
+) -> dict[int, Mapping[str, float]]:
+    """Of these samples, those of the front: sample -> values by output."""
+    complete = {
+        sample: own
+        for sample, own in values.items()
+        if len(own) == len(spec.outputs) and not spec.broken_limits(own)
+    }
     if not complete:
-        return []
+        return {}
     # Imported here: a server starts faster without numerical libraries, and mostly
     # needs none.
     import moocore
@@ -110,10 +124,8 @@ def _nondominated(
     columns = []
     for objective in spec.objectives:
         sign = -1.0 if objective.direction == "maximize" else 1.0
-        values = [sample.values[objective.name] for sample in complete]
-        columns.append(sign * np.array(values))
+        column = [own[objective.name] for own in complete.values()]
+        columns.append(sign * np.array(column))
     F = np.column_stack(columns)  # (n, m)
     is_best = moocore.is_nondominated(F, keep_weakly=True)
-    return [
-        sample for sample, is_kept in zip(complete, is_best, strict=True) if is_kept
-    ]
+    return dict(compress(complete.items(), is_best))

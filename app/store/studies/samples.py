@@ -307,6 +307,38 @@ def page_of_samples(
     return [sample_from_row(row) for row in connection.execute(query)]
 
 
+def samples_at(connection: Connection, ids: Collection[int]) -> list[Sample]:
+    query = SELECT_SAMPLES.where(in_array(samples.c.id, "ids", ids))
+    rows = connection.execute(query.order_by(samples.c.id))
+    return [sample_from_row(row) for row in rows]
+
+
+def page_of_full_values(
+    connection: Connection, study: int, after: int, limit: int
+) -> dict[int, dict[str, float]]:
+    """The values of full samples that are not excluded, by output: of at most `limit`
+    samples beyond `after`, also of those without any value.
+    """
+    page = (
+        select(samples.c.id)
+        .where(samples.c.study_id == study, samples.c.id > after)
+        .where(samples.c.full, ~samples.c.excluded)
+        .order_by(samples.c.id)
+        .limit(limit)
+    )
+    ids = connection.execute(page).scalars()
+    found: dict[int, dict[str, float]] = {sample: {} for sample in ids}
+    v = sample_values.c
+    query = (
+        select(v.sample_id, objectives.c.name, v.value)
+        .join(objectives, objectives.c.id == v.objective_id)
+        .where(in_array(v.sample_id, "ids", found), v.value.is_not(None))
+    )
+    for sample, output, value in connection.execute(query):
+        found[sample][output] = value
+    return found
+
+
 def unsettled_full_samples(connection: Connection, study: int) -> list[int]:
     """Full samples that are not settled on all outputs; as many rows as there are."""
     query = select(samples.c.id).where(
