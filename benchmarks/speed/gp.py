@@ -18,9 +18,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import threadpool_limits
 
 from app.optimizer.arrays import Floats
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.models.kriging.likelihood import EPS, Likelihood, correlate_lower
 from app.optimizer.models.kriging.maximise_likelihood import BOUNDS, START
-from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.models.kriging.standardise import standardise
 
 Row = dict[str, float | int | None]

@@ -18,9 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from app.optimizer.arrays import Floats
 from app.optimizer.models.fit_task import FitTask, FrozenModels, thin
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.models.kriging.likelihood import EPS
 from app.optimizer.models.kriging.maximise_likelihood import BOUNDS, START
-from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.models.kriging.standardise import standardise
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.proposal import Proposal

@@ -20,7 +20,7 @@ from app.optimizer.models.feasibility import (
     hidden_data,
 )
 from app.optimizer.models.fit_feasibility import as_margins
-from app.optimizer.models.kriging.regressor import Kriging
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.problem import Constraint, Objective, Problem, Variable
 from app.optimizer.proposal.proposal import Proposal
 from app.optimizer.propose import propose

@@ -11,7 +11,7 @@ from app.optimizer.models.evidence.hyperparameters import (
     own_groups,
 )
 from app.optimizer.models.evidence.posterior import condition
-from app.optimizer.models.kriging.regressor import Kriging
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.models.model_arrays import pack, unpack
 from app.optimizer.models.surrogate import Surrogate
 

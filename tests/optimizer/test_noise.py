@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from app.optimizer.arrays import Floats
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.models.kriging.likelihood import Likelihood
-from app.optimizer.models.kriging.regressor import Kriging
 
 
 def noisy(deviation: float) -> tuple[Floats, Floats, Floats]:

@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from app.optimizer.arrays import Bools, Floats
 from app.optimizer.limits import Limit
-from app.optimizer.models.kriging.regressor import Kriging
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.models.predictor import Predictor
 from app.optimizer.snapshot import Data, Snapshot
 

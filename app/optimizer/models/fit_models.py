@@ -11,7 +11,7 @@ from numpy.random import Generator
 from app.optimizer.arrays import Floats
 from app.optimizer.models.belief import DEVIATIONS
 from app.optimizer.models.fit_task import FitTask, FrozenModels, Map
-from app.optimizer.models.kriging.regressor import Kriging
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.models.kriging.standardise import is_constant
 from app.optimizer.models.model_report import ModelReport, report_on
 from app.optimizer.models.step_models import Models

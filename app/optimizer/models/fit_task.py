@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from app.optimizer.arrays import Floats, Ints
-from app.optimizer.models.kriging.regressor import Kriging
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.models.predictor import Predictor
 from app.optimizer.snapshot import Data
 

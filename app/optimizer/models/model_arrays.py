@@ -19,8 +19,8 @@ from app.optimizer.models.evidence.hyperparameters import (
 )
 from app.optimizer.models.evidence.kernel.cross_kernel import CrossKernel
 from app.optimizer.models.evidence.posterior import Posterior
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.models.kriging.likelihood import Likelihood, invert_lower
-from app.optimizer.models.kriging.regressor import Kriging
 from app.optimizer.models.surrogate import Surrogate
 
 Arrays = Mapping[str, Any]  # arrays by name, without any that needs pickling

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.kriging.regressor import Kriging
+from app.optimizer.models.kriging.kriging import Kriging
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from scipy.stats import norm
 from app.optimizer.arrays import Floats
 from app.optimizer.models.belief import DEVIATIONS
 from app.optimizer.models.fit_task import FitTask, fit_task
-from app.optimizer.models.kriging.regressor import Kriging
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.models.training_data import choose_full
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.batch import (

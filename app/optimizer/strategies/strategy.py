@@ -14,7 +14,7 @@ from numpy.random import Generator
 from app.optimizer.arrays import Floats
 from app.optimizer.models.belief import Belief
 from app.optimizer.models.fit_task import FitTask, FrozenModels, Map, fit_task
-from app.optimizer.models.kriging.regressor import Kriging
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.models.surrogate import Truth
 from app.optimizer.models.training_data import (
     Archive,

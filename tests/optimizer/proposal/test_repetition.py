@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.optimizer.arrays import Floats
-from app.optimizer.models.kriging.regressor import Kriging
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.models.step_models import Models
 from app.optimizer.models.surrogate import Surrogate
 from app.optimizer.problem import Constraint, Objective, Problem, Variable

@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from app.optimizer.arrays import Floats
 from app.optimizer.models.fit_models import fit_models
-from app.optimizer.models.kriging.regressor import Kriging
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.models.model_report import report_on
 from app.optimizer.models.step_models import Models
 from app.optimizer.models.surrogate import Surrogate

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from app.optimizer.arrays import Bools, Floats
-from app.optimizer.models.kriging.regressor import Kriging
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.models.step_models import Models
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.acquisition import no_penalty

@@ -13,7 +13,7 @@ from app.optimizer.arrays import Floats, Ints
 from app.optimizer.models.evidence.fit import fit
 from app.optimizer.models.evidence.hyperparameters import Structure
 from app.optimizer.models.evidence.posterior import Posterior
-from app.optimizer.models.kriging.regressor import Kriging
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.models.model_report import report_on
 from app.optimizer.models.predictor import Predictor
 from app.optimizer.models.step_models import Models

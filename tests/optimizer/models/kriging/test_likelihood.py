@@ -11,13 +11,13 @@ from scipy.stats import multivariate_normal
 
 from app.optimizer.arrays import Floats
 from app.optimizer.models.kriging import likelihood as likelihood_module
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.models.kriging.likelihood import (
     PANEL,
     Likelihood,
     cholesky,
     invert_lower,
 )
-from app.optimizer.models.kriging.regressor import Kriging
 
 
 def sample(n: int, d: int) -> tuple[Floats, Floats]:
@@ -122,7 +122,7 @@ def test_fit_survives_failing_factorisations(monkeypatch: pytest.MonkeyPatch) ->
     model, again = Kriging().fit(x, y), Kriging().fit(x, y)
     assert model.eps_ > 1e-18
     assert model.log_likelihood_ == again.log_likelihood_
-    mean, std = model.predict(np.linspace(0, 1, 500)[:, None], return_std=True)
+    mean, std = model.mean_and_std(np.linspace(0, 1, 500)[:, None])
     assert_allclose(mean, np.sin(9 * np.linspace(0, 1, 500)), atol=1e-3)
     assert np.all(std >= np.sqrt(model.eps_ * model.sigma2_))
 

@@ -5,7 +5,7 @@ import numpy as np
 from app.optimizer.arrays import Floats
 from app.optimizer.models.belief import DEVIATIONS
 from app.optimizer.models.fit_task import Map, spread_over_values
-from app.optimizer.models.kriging.regressor import Kriging
+from app.optimizer.models.kriging.kriging import Kriging
 from app.optimizer.models.model_report import report_on
 from app.optimizer.problem import Problem
 from app.optimizer.snapshot import Data, Snapshot, WarmStart
