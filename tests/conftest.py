@@ -20,6 +20,7 @@ from app.store.database import Database
 from app.store.tables import metadata
 from app.store.upgrade import upgrade
 from benchmarks.service.postgresql import PostgreSQL, running_postgresql
+from tests.compiled_statements import share_compiled_statements
 
 # Where a script runs the tests in its background, Ctrl-C is ignored, and would be by
 # every process that a test starts.
@@ -37,6 +38,8 @@ structlog.configure(
     ]
 )
 
+share_compiled_statements()
+
 LONG_ROOMS = (
     "browser",
     "client",
@@ -51,7 +54,10 @@ LONG_ROOMS = (
 
 
 ON_ONE_DATABASE = (
+    "tests/api/openapi/",
     "tests/api/routes/",
+    "tests/api/security/",
+    "tests/api/status/",
     "tests/service/files/",
     "tests/service/monitoring/",
     "tests/service/planning/",

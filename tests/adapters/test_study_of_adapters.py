@@ -28,6 +28,7 @@ strategy: random
 """
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_study_whose_objectives_come_from_four_libraries(tmp_path: Path) -> None:
     for page in ADAPTERS:

@@ -62,6 +62,7 @@ def proxying(ports: list[int], folder: Path) -> Iterator[str]:
         yield url
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
 def test_a_rolling_restart_fails_no_request(database_url: str, tmp_path: Path) -> None:

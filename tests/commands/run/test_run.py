@@ -81,7 +81,17 @@ def running(folder: Path) -> Iterator["subprocess.Popen[str]"]:
             process.kill()
 
 
-def test_the_same_command_goes_on_after_ctrl_c_a_crash_a_wrong_simulation_and_the_end(
+@pytest.mark.slow
+def test_the_same_command_goes_on_after_a_crash(folder: Path) -> None:
+    with running(folder) as process:
+        family = children(process.pid)
+        process.kill()
+        eventually(lambda: not alive(family), "the end of all processes")
+    write_command(folder, 'echo "$1" > "$2"')
+    check_the_end(folder)
+
+
+def test_the_same_command_goes_on_after_ctrl_c_a_wrong_simulation_and_the_end(
     folder: Path,
 ) -> None:
     with running(folder) as process:
@@ -89,10 +99,6 @@ def test_the_same_command_goes_on_after_ctrl_c_a_crash_a_wrong_simulation_and_th
         process.send_signal(signal.SIGINT)
         assert process.wait(120) == 130
         assert alive(family) == []
-    with running(folder) as process:
-        family = children(process.pid)
-        process.kill()
-        eventually(lambda: not alive(family), "the end of all processes")
 
     write_command(folder, "echo no licence >&2; exit 3")
     failed = run(folder)
