@@ -21,7 +21,9 @@ demo: .venv/.runtime ## optimise a UAV wing with real processes (a few minutes)
 
 test: .venv/.dev ## run all tests on SQLite and on a real PostgreSQL
 	@sh .ci/install-browser
-	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder || { \
+	    test $$? -eq 1 && echo "Repeating what has failed, without other tests beside it:" && \
+	    $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; }
 
 check: .venv/.dev ## check format, lint rules, strict types, import contracts and the docs
 	@$(BIN)/ruff format --check .
