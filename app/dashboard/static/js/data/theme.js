@@ -26,10 +26,16 @@ const probe = document.createElement("span");
 probe.hidden = true;
 document.documentElement.append(probe);
 
+const known = new Map(); // a chart of 5,000 bars asks as often
+
 /** A colour of css/tokens.css in the current theme, for canvases: color("--accent"). */
 export function color(name) {
-  probe.style.color = `var(${name})`;
-  return getComputedStyle(probe).color;
+  const key = `${current()} ${name}`;
+  if (!known.has(key)) {
+    probe.style.color = `var(${name})`;
+    known.set(key, getComputedStyle(probe).color);
+  }
+  return known.get(key);
 }
 
 const SERIES = 8;

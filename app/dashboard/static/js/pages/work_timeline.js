@@ -26,8 +26,8 @@ export function TimelinePanel({ study, timeline, range, setRange }) {
     () => (graphic ? ganttOption({ timeline: visible, slots, workers, objectives: study.outputs, isFinished: study.phase === "finished", withBreaks, graphic }) : {}),
     [visible, withBreaks, graphic],
   );
-  const clicked = ({ data }) => {
-    const { item, start, end } = data.bar;
+  const clicked = ({ dataIndex }) => {
+    const { item, start, end } = barsOf(visible, slots)[dataIndex];
     if (item.job) go(`#/jobs/${item.job}`);
     else setRange({ start: new Date(start - 1).toISOString(), end: new Date(end + 1).toISOString() });
   };
