@@ -1,5 +1,6 @@
 """What the dashboard draws, over HTTP."""
 
+import time
 from typing import Any
 
 import pytest
@@ -120,6 +121,7 @@ def test_a_range_begins_with_what_was_running_then(wing: Wing) -> None:
     later = wing.get("/timeline", **{"from": now})
     assert [item["job"] for item in later["items"]] == [job["job"]]
     wing.tell(job, value=1.0, also={"lift": 1.0})
+    time.sleep(0.01)  # times are given in milliseconds
     after = wing.get("/timeline")["now"]
     assert wing.get("/timeline", **{"from": after})["items"] == []
     assert wing.get("/timeline", to=later["items"][0]["start"])["items"] == []
