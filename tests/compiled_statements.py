@@ -1,5 +1,5 @@
-"""Statements that one test has compiled serve all others, which have engines of their
-own: compiling them again took a third of the time of tests with a database.
+"""One cache of compiled statements for the engines of all tests, because compiling them
+again for each test's engine takes long.
 """
 
 from typing import Any

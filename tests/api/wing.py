@@ -28,7 +28,7 @@ SPEC: dict[str, Any] = {
     "generations": 2,
     "lease_s": 60,
     "max_attempts": 2,
-    "models": "paper",  # which are fitted sooner
+    "models": "paper",  # they fit faster
     "seed": 1,
 }
 NEVER_ISSUED = "0" * 32

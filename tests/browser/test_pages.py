@@ -107,6 +107,22 @@ def test_fifty_thousand_samples_are_cut_but_not_the_front(
     assert page.get_by_role("row").count() < 100
 
 
+def test_a_bar_of_the_timeline_leads_to_its_job(
+    server: str, open_page: OpenPage
+) -> None:
+    page = open_page(f"{server}/#/studies/wing/work")
+    chart = page.locator(".chart[data-drawn]").first
+    expect(chart).to_be_visible()
+    box = chart.bounding_box()
+    assert box is not None
+    # The first row, from the left edge of the bars: the axis begins with a run
+    for x in range(192, 292, 10):
+        page.mouse.click(box["x"] + x, box["y"] + 14)
+        if "#/jobs/" in page.url:
+            return
+    raise AssertionError("no bar was hit")
+
+
 def test_pages_fit_on_a_phone(server: str, open_page: OpenPage) -> None:
     page = open_page(server, viewport={"width": 360, "height": 740})
     for path in ("/", "/workers", *(f"/studies/wing{tab}" for tab in TABS)):

@@ -53,7 +53,7 @@ export function ganttOption({ timeline, slots, workers, objectives, isFinished, 
     series: [{
       type: "custom", progressive: 0, clip: true, encode: { x: [1, 2], y: 0 },
       renderItem: (params, api) => renderBar(params, api, bars, indexOf, graphic),
-      // Plain arrays: of objects the library makes a model each
+      // Plain arrays: ECharts creates a model for each item that is an object
       data: bars.map((bar) => [bar.row, bar.start, bar.end]),
     }],
   };

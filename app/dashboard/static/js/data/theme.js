@@ -26,7 +26,7 @@ const probe = document.createElement("span");
 probe.hidden = true;
 document.documentElement.append(probe);
 
-const known = new Map(); // a chart of 5,000 bars asks as often
+const known = new Map(); // computed styles are slow, and a chart needs one for each bar
 
 /** A colour of css/tokens.css in the current theme, for canvases: color("--accent"). */
 export function color(name) {
