@@ -2,6 +2,7 @@
 and how busy slots were.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,6 +10,9 @@ from counterpoise.wire.codes import FailureKind, Outcome
 
 Slot = tuple[int, int]  # worker, and its slot from 0
 FAILED = (Outcome.FAILED, Outcome.EXPIRED)
+# A worker asks for the next job while its result is on the way: the server may lease the
+# next one first, and for so long both attempts are open.
+HANDOVER_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +63,13 @@ class Bar:
 @dataclass(slots=True)
 class SlotAssignment:
     """Assigns each attempt to the lowest slot of its worker that is free when it
-    begins.
+    begins, or is handed over soon after, if the worker declared no more slots.
 
     Attempts are given in the order in which they began.
     """
 
     now: float
+    declared: Mapping[int, int] = field(default_factory=dict)  # slots by worker
     # By worker, the attempt that took each slot last
     holders: dict[int, list[SlotAttempt | None]] = field(default_factory=dict)
 
@@ -74,6 +79,11 @@ class SlotAssignment:
             if holder is None or holder.end(self.now) <= attempt.started_at:
                 slots[number] = attempt
                 return attempt.worker, number
+        if len(slots) >= self.declared.get(attempt.worker, math.inf):
+            for number, holder in enumerate(slots):
+                if holder is not None and _hands_over(holder, attempt):
+                    slots[number] = attempt
+                    return attempt.worker, number
         slots.append(attempt)
         return attempt.worker, len(slots) - 1
 
@@ -89,6 +99,13 @@ class SlotAssignment:
             for number, holder in enumerate(slots):
                 if holder is not None and holder.end(self.now) > time:
                     yield holder, number
+
+
+def _hands_over(holder: SlotAttempt, attempt: SlotAttempt) -> bool:
+    """Attempts that were leased at once are not one after the other."""
+    if holder.ended_at is None or holder.started_at >= attempt.started_at:
+        return False
+    return holder.ended_at - attempt.started_at <= HANDOVER_S
 
 
 def merge_bursts(

@@ -27,6 +27,7 @@ from app.store.monitoring.attempts import (
     attempts_running_at,
     names_of_workers,
     samples_of_jobs,
+    slots_of_workers,
     start_of_latest,
 )
 from app.store.studies.jobs import database_time
@@ -120,18 +121,19 @@ def _read_page(
     now: float,
 ) -> _Page:
     runs = [objective.id for objective in objectives if objective.has_jobs]
-    slots = SlotAssignment(now)
-    assigned: list[tuple[SlotAttempt, Slot]] = []
-    after = 0
-    if request.cursor is not None:
-        cursor = decode(request.cursor)
-        start, after = cursor.time, cursor.after
-        _occupy(connection, slots, cursor)
+    running: list[SlotAttempt] = []
+    cursor = None if request.cursor is None else decode(request.cursor)
+    if cursor is not None:
+        start = cursor.time
     elif request.start is not None:
         running = attempts_running_at(connection, runs, start, LOOK_BACK)
-        assigned += [(attempt, slots.assign(attempt)) for attempt in running]
+    after = 0 if cursor is None else cursor.after
     begun = attempts_from(connection, runs, start, after, end, request.limit)
-    assigned += [(attempt, slots.assign(attempt)) for attempt in begun]
+    ids = {attempt.worker for attempt in [*running, *begun]}
+    slots = SlotAssignment(now, slots_of_workers(connection, ids))
+    if cursor is not None:
+        _occupy(connection, slots, cursor)
+    assigned = [(attempt, slots.assign(attempt)) for attempt in [*running, *begun]]
     if len(begun) < request.limit:
         return _Page(assigned, start, end, None)
     last = begun[-1]

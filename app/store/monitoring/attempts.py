@@ -165,6 +165,14 @@ def names_of_workers(connection: Connection, ids: Collection[int]) -> dict[int, 
     return {row.id: row.name for row in connection.execute(query)}
 
 
+def slots_of_workers(connection: Connection, ids: Collection[int]) -> dict[int, int]:
+    """As the workers declared them."""
+    query = select(workers.c.id, workers.c.slots).where(
+        in_array(workers.c.id, "ids", ids)
+    )
+    return {row.id: row.slots for row in connection.execute(query)}
+
+
 def samples_of_jobs(
     connection: Connection, ids: Collection[int]
 ) -> dict[int, JobOfSample]:

@@ -62,6 +62,26 @@ def test_an_attempt_takes_the_lowest_free_slot_of_its_worker() -> None:
     ]
 
 
+def test_a_slot_is_handed_over_before_its_result_is_stored() -> None:
+    slots = SlotAssignment(NOW, declared={7: 1})
+    one_after_the_other = [attempt(1, 0.0, 2.0), attempt(2, 1.99, 4.0)]
+    assert [slots.assign(each) for each in one_after_the_other] == [(7, 0), (7, 0)]
+    assert slots.assign(attempt(3, 3.0, None)) == (7, 1)  # a second one all the same
+    assert slots.assign(attempt(4, 3.99, 4.0)) == (7, 0)
+
+
+def test_attempts_leased_at_once_have_slots_of_their_own() -> None:
+    slots = SlotAssignment(NOW, declared={7: 1})
+    together = [attempt(1, 0.0, 0.1), attempt(2, 0.0, 0.1)]
+    assert [slots.assign(each) for each in together] == [(7, 0), (7, 1)]
+
+
+def test_declared_slots_are_used_before_one_is_handed_over() -> None:
+    slots = SlotAssignment(NOW, declared={7: 2})
+    overlapping = [attempt(1, 0.0, 2.0), attempt(2, 1.99, 4.0)]
+    assert [slots.assign(each) for each in overlapping] == [(7, 0), (7, 1)]
+
+
 def test_slots_continue_from_the_attempts_that_hold_them() -> None:
     slots = SlotAssignment(NOW)
     for each in (attempt(1, 0.0, 2.0), attempt(2, 1.0, 9.0)):
