@@ -94,6 +94,7 @@ class Seeder:
         objectives: tuple[str, ...] = ("*",),
         worker: str = "node1",
         most: int = 256,
+        duration_s: float = 0.2,
     ) -> int:
         """Evaluate jobs in rounds of at most `most`; returns how many of the last
         round.
@@ -106,7 +107,12 @@ class Seeder:
         }
         jobs = self.client.post("/ask", json=body).json()["jobs"]
         tells = [
-            {**result(job), "job": job["job"], "lease": job["lease"], "duration_s": 0.2}
+            {
+                **result(job),
+                "job": job["job"],
+                "lease": job["lease"],
+                "duration_s": duration_s,
+            }
             for job in jobs
         ]
         if tells:
@@ -135,7 +141,8 @@ def seed(database_url: str) -> None:
         seeder.create("failed", SHORT)
         seeder.finish("failed", fail)
         seeder.create("partial", WING)
-        seeder.work("partial", objectives=("mass",))
+        seeder.work("partial", objectives=("mass",), most=4)
+        seeder.work("partial", objectives=("mass",), worker="node2", duration_s=0.5)
         seeder.create("limited", with_limit(30.0))
         seeder.finish("limited")
         seeder.create("infeasible", with_limit(1.0))

@@ -71,6 +71,14 @@ def test_a_study_without_workers_shows_the_command_that_starts_one(
     expect(page.get_by_text(command)).to_be_visible()
 
 
+def test_the_overview_names_a_slow_worker(server: str, open_page: OpenPage) -> None:
+    page = open_page(f"{server}/#/studies/partial")
+    running = page.get_by_role("region", name="Running now")
+    expect(running).to_contain_text("node2 takes 2.5 times as long")
+    running.get_by_role("link", name="Compare the workers").click()
+    expect(page.get_by_role("region", name="Speed of the workers")).to_be_visible()
+
+
 def test_markup_in_names_and_messages_is_only_text(
     server: str, open_page: OpenPage
 ) -> None:
@@ -130,6 +138,7 @@ def test_pages_fit_on_a_phone(server: str, open_page: OpenPage) -> None:
         expect(page.locator("main .panel").first).to_be_visible()
         expect(page.get_by_role("status", name="Loading")).to_have_count(0)
         assert page.evaluate("document.documentElement.scrollWidth") == 360, path
+    expect(page.get_by_role("link", name="Set-up")).to_be_in_viewport()
 
 
 def test_limits_are_shown_and_what_comes_nearest_to_them(

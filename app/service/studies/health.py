@@ -55,7 +55,7 @@ def health(
     for step in steps:
         items += _step_items(study, step, now)
     for view in views:
-        items += _failure_items(view)
+        items += _failure_items(study, view)
     return items
 
 
@@ -153,9 +153,12 @@ def _is_claimed(step: Step, now: float) -> bool:
     return until is not None and now <= until <= now + LONGEST_CLAIM_S
 
 
-def _failure_items(view: OutputView) -> list[HealthItem]:
+def _failure_items(study: Study, view: OutputView) -> list[HealthItem]:
     if not view.failed or view.same_run_as is not None:
         return []
     settled = view.failed + view.done
-    detail = f"objective {view.name}: {view.failed} of {settled} settled jobs failed; `study retry` runs them again"
+    detail = (
+        f"objective {view.name}: {view.failed} of {settled} settled jobs failed;"
+        f" `counterpoise study retry {study.name}` runs them again"
+    )
     return [HealthItem(code=HealthCode.JOBS_FAILED, detail=detail, objective=view.name)]

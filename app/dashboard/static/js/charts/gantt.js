@@ -101,7 +101,7 @@ function renderBar(params, api, bars, { indexOf, short }, graphic) {
   const children = [rectangle];
   if (isRunning && bar.item.expected_end) children.push(expectedMark(bar, api, full, area, paint, graphic));
   if (isBand && shape.width > 22) children.push(label(`${bar.item.count}`, shape, color("--text")));
-  if (!isBand && shape.width > 70) children.push(label(shorten(short.get(mainObjective(bar.item)) ?? "", Math.floor(shape.width / 7)), shape, color("--panel")));
+  if (!isBand && shape.width > 70) children.push(label(shorten(short.get(mainObjective(bar.item)) ?? "", Math.floor(shape.width / 7)), shape, color(isRunning ? "--text" : "--panel")));
   if (bar.item.failed > 0) children.push(failureMark(shape));
   if ((bar.item.attempt ?? 1) > 1 && shape.width > 14 && shape.width <= 70) children.push(label(`↻${bar.item.attempt}`, shape, color("--panel")));
   return children.length > 1 ? { type: "group", children: children.filter(Boolean) } : rectangle;

@@ -2,15 +2,17 @@
 import { html, useCallback } from "../../vendor/ui.js";
 import { ChartPanel } from "../charts/chart_panel.js";
 import { linesOption } from "../charts/lines.js";
-import { Panel } from "../components/panel.js";
+import { Badge, Panel } from "../components/panel.js";
 import { Table } from "../components/table.js";
+import { studyPath } from "../data/api.js";
 import { now } from "../data/clock.js";
 import { useResource } from "../data/resource.js";
 import { readTimeline, timelinePath } from "../data/timeline.js";
 import { mainObjective } from "../charts/gantt.js";
-import { duration, number, relative } from "../pure/format.js";
+import { duration, listed, number, relative } from "../pure/format.js";
 import { studyHref } from "../pure/route.js";
 
+const MOST_SLOW = 2; // workers in a sentence
 const WINDOW_MS = 60_000; // what runs now has not ended: a short span has it all
 
 export function RunningPanel({ study }) {
@@ -26,14 +28,25 @@ export function RunningPanel({ study }) {
       ${items.length
         ? html`<${Table} caption="Running now" columns=${COLUMNS} rows=${items} rowKey=${({ job }) => job} size=${6} />`
         : html`<p class="note">No job is running.</p>`}
+      <${SlowWorkers} study=${study} />
     <//>
+  `;
+}
+
+function SlowWorkers({ study }) {
+  const { data } = useResource(studyPath(study.name, "speeds"), { quietMs: 10_000 });
+  const slow = (data?.items ?? []).filter((item) => item.slow);
+  if (!slow.length) return null;
+  const parts = slow.map(({ worker, objective, pace }) => `${worker} takes ${pace.toFixed(1)} times as long as the others at ${objective}`);
+  return html`
+    <p class="spaced"><${Badge} tone="warn">slow<//> ${listed(parts, MOST_SLOW)}. <a href=${studyHref(study.name, "work")}>Compare the workers</a></p>
   `;
 }
 
 const COLUMNS = [
   { key: "objective", title: "Run", isName: true, value: mainObjective },
   { key: "worker", title: "Worker", isName: true, value: ({ worker }) => worker },
-  { key: "since", title: "For", isNumber: true, value: ({ start }) => Date.parse(start), cell: ({ start }) => duration((now.value - Date.parse(start)) / 1000) },
+  { key: "since", title: "For", isNumber: true, value: ({ start }) => Date.parse(start), cell: ({ start }) => duration(Math.max(now.value - Date.parse(start), 0) / 1000) },
   { key: "left", title: "Expected end", isNumber: true, value: ({ expected_end: end }) => end, cell: expectedText },
   { key: "job", title: "Job", isId: true, value: ({ job }) => job, cell: ({ job }) => html`<a href="#/jobs/${job}">${job}</a>` },
 ];
