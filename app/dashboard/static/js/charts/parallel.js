@@ -11,9 +11,12 @@ const WIDTHS = { front: 2, predicted: 1.4 };
 const DASHES = { partial: [2, 3], open: [2, 3], excluded: [1, 4], predicted: [6, 4], infeasible: [5, 3], failed: [5, 3] };
 const OPACITY = { front: 0.85, partial: 0.6, open: 0.6, infeasible: 0.6, failed: 0.7 };
 const FAINT = 0.4;
+const BRUSH_Z = 10_000; // of ECharts
 const NAME_LENGTH = 15;
 const SHORT_LENGTH = 13; // of many axes
 const MANY = 8;
+const AXIS_WIDTH = 100;
+const AXIS_WIDTH_OF_MANY = 112;
 const ARROWS = { minimize: " ↓", maximize: " ↑" };
 
 /** ECharts options; `axes` are variables and outputs. */
@@ -33,6 +36,11 @@ export function parallelOption({ samples, axes, isShown, focus }) {
     tooltip: { ...base().tooltip, formatter: ({ value }) => describe(samples[value.at(-1)], axes.slice(0, 14)) },
     series: [dimmed, ...shown, focused].filter(({ data }) => data.length),
   };
+}
+
+/** The least width at which the names of axes do not touch. */
+export function leastWidth(axes) {
+  return axes.length * (axes.length < MANY ? AXIS_WIDTH : AXIS_WIDTH_OF_MANY);
 }
 
 function axisLook() {
@@ -104,5 +112,14 @@ export function showRanges(chart, axes, ranges) {
     const [low, high] = ranges[name];
     const [least, most] = chart.getModel().getComponent("parallelAxis", axes.findIndex((axis) => axis.name === name)).axis.scale.getExtent();
     chart.dispatchAction({ type: "axisAreaSelect", parallelAxisId: axisId(name), intervals: [[low ?? least, high ?? most]] }, { silent: true });
+  }
+}
+
+/** After each drawing: ECharts gives brushes that are not a reader's own an opaque style. */
+export function paintBrushes(chart) {
+  const style = { fill: fade("--accent", 0.25), stroke: color("--accent"), lineWidth: 1 };
+  for (const shape of chart.getZr().storage.getDisplayList()) {
+    const isBrush = shape.z === BRUSH_Z && shape.name === "main";
+    if (isBrush && shape.style.fill !== style.fill) shape.setStyle(style);
   }
 }

@@ -1,6 +1,6 @@
 import { html, useCallback, useMemo } from "../../vendor/ui.js";
 import { ChartPanel } from "../charts/chart_panel.js";
-import { axisName, parallelOption, showRanges } from "../charts/parallel.js";
+import { axisName, leastWidth, paintBrushes, parallelOption, showRanges } from "../charts/parallel.js";
 import { route, setQuery } from "../data/navigation.js";
 import { select, selection } from "../data/shared_selection.js";
 import { setRange } from "../pure/selection.js";
@@ -8,7 +8,6 @@ import { sampleColumns } from "./sample_table.js";
 import { axesOf } from "./trade_offs_scatter.js";
 
 const MOST_AXES = 14; // more are shown on request
-const AXIS_WIDTH = 112;
 
 export function ParallelPanel({ study, marks, outputs, isShown, chosen }) {
   const all = useMemo(() => axesOf(study, outputs), [study.spec, outputs]);
@@ -33,8 +32,8 @@ export function ParallelPanel({ study, marks, outputs, isShown, chosen }) {
       title="Variables and outputs" note="Drag along an axis to select. Lines skip missing values."
       controls=${html`<${AxesChoice} wanted=${wanted} />`}
       label=${`Parallel coordinates of ${marks.length} samples over ${axes.map(({ name }) => name).join(", ")}. The same data are in the table.`}
-      option=${option} height=${468} minWidth=${axes.length * AXIS_WIDTH}
-      on=${{ axisareaselected: brushed }}
+      option=${option} height=${468} minWidth=${leastWidth(axes)}
+      on=${{ axisareaselected: brushed, rendered: (_, chart) => paintBrushes(chart) }}
       ready=${(chart) => showRanges(chart, axes, chosen.ranges)}
       table=${{ columns: sampleColumns(study, axes), rows: marks.filter(({ sample }) => sample !== null), rowKey: ({ sample }) => sample, name: `${study.name}-parallel` }}
     />
