@@ -18,7 +18,9 @@ from tests.e2e.processes import serving
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 COUNTERPOISE = Path(sys.executable).with_name("counterpoise")
-SIZE = (1440, 900)
+WIDTH = 1440
+HEIGHT = 900
+HEIGHTS = {"tradeoffs": 1160}  # with both charts
 QUALITY = 82  # of WebP: lossy, but sharp enough for text
 SETTLE_MS = 2500
 PATIENCE_MS = 120_000  # for a loaded machine
@@ -62,15 +64,15 @@ def take_all(url: str, console: Console) -> None:
         for theme in ("light", "dark"):
             for name, address in PAGES.items():
                 file = IMAGES / f"{name}-{theme}.webp"
-                take(browser, f"{url}/#{address}", theme, file)
+                height = HEIGHTS.get(name, HEIGHT)
+                take(browser, f"{url}/#{address}", theme, height, file)
                 console.print(f"{file.name}  {file.stat().st_size / 1000:.0f} kB")
         browser.close()
 
 
-def take(browser: Browser, address: str, theme: str, file: Path) -> None:
-    width, height = SIZE
+def take(browser: Browser, address: str, theme: str, height: int, file: Path) -> None:
     context = browser.new_context(
-        viewport={"width": width, "height": height},
+        viewport={"width": WIDTH, "height": height},
         color_scheme="dark" if theme == "dark" else "light",
     )
     context.set_default_timeout(PATIENCE_MS)
