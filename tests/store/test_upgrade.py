@@ -15,8 +15,8 @@ from sqlalchemy import Connection, func, select, text, update
 
 from app.errors import DatabaseBehind, DatabaseUnusable
 from app.store.database import Database
+from app.store.studies.new_samples import point_hash
 from app.store.studies.points import samples_at
-from app.store.studies.samples import point_hash
 from app.store.tables import attempts, jobs, metadata, objectives, workers
 from app.store.upgrade import (
     MIGRATIONS,

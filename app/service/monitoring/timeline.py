@@ -29,8 +29,8 @@ from app.store.monitoring.attempts import (
     samples_of_jobs,
     start_of_latest,
 )
+from app.store.studies.evaluations import last_durations
 from app.store.studies.jobs import database_time
-from app.store.studies.samples import last_durations
 from app.store.studies.studies import objectives_of
 from counterpoise.wire.monitoring.timeline import (
     SlotRow,

@@ -35,7 +35,7 @@ from app.service.planning.snapshot import problem_of, read_past, search_snapshot
 from app.service.planning.user_units import from_cube
 from app.service.planning.versions import versions
 from app.store.database import Connection, Database
-from app.store.studies.samples import count_evaluations
+from app.store.studies.evaluations import count_evaluations
 from app.store.studies.steps import steps_of
 from app.store.studies.studies import find_study_by_id, objectives_of
 from counterpoise.wire.codes import StepKind

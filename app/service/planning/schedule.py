@@ -13,7 +13,8 @@ from app.domain.steps import NO_OBJECTIVE, step_name
 from app.domain.studies import Objective, Study
 from app.domain.work.changes import ChangeSet, Event
 from app.store.database import Connection
-from app.store.studies.samples import last_durations, unsettled_full_samples
+from app.store.studies.evaluations import last_durations
+from app.store.studies.samples import unsettled_full_samples
 from app.store.studies.steps import (
     drop_due,
     due_steps,

@@ -12,8 +12,8 @@ from app.domain.studies import Objective, Study
 from app.domain.workers import Worker
 from app.service.planning.schedule import schedule_due_steps
 from app.store.database import Connection, Database
+from app.store.studies.evaluations import last_durations
 from app.store.studies.jobs import database_time
-from app.store.studies.samples import last_durations
 from app.store.studies.studies import (
     active_studies,
     change_study,

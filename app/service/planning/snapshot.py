@@ -28,8 +28,9 @@ from app.service.planning.user_units import (
     to_numbers,
 )
 from app.store.database import Connection
+from app.store.studies.evaluations import evaluations_until
 from app.store.studies.exclusions import excluded_until
-from app.store.studies.samples import evaluations_until, samples_of, wanted_outputs
+from app.store.studies.samples import samples_of, wanted_outputs
 from app.store.studies.steps import steps_of
 from app.store.studies.studies import objectives_of
 from counterpoise.wire.codes import StepKind

@@ -11,8 +11,8 @@ from app.service.planning.schedule import is_step_waiting
 from app.service.studies.lifecycle import require_study
 from app.service.studies.points import parse_point
 from app.store.database import Connection, Database
+from app.store.studies.new_samples import add_samples
 from app.store.studies.points import jobs_of_samples, samples_at
-from app.store.studies.samples import add_samples
 from app.store.studies.studies import change_study, objectives_of
 from app.store.wakeups import notify
 from app.store.work.apply_changes import apply

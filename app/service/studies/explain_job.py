@@ -12,8 +12,9 @@ from app.domain.times import iso
 from app.errors import JobUnknown
 from app.service.studies.promotion_story import promotion_of
 from app.store.database import Connection, Database
+from app.store.studies.evaluations import evaluations_of
 from app.store.studies.jobs import database_time, find_job, queue_head
-from app.store.studies.samples import evaluations_of, find_sample
+from app.store.studies.samples import find_sample
 from app.store.studies.studies import find_study_by_id, objectives_of
 from app.store.work.attempts import AttemptOfWorker, last_attempts
 from app.store.work.workers import held_leases, live_workers

@@ -12,11 +12,8 @@ from app.service.studies.lifecycle import require_study
 from app.service.studies.listings import sample_views
 from app.store.database import Connection, Database
 from app.store.studies.changes import full_samples_changed
-from app.store.studies.samples import (
-    page_of_full_values,
-    page_of_samples,
-    samples_at,
-)
+from app.store.studies.evaluations import page_of_full_values
+from app.store.studies.samples import page_of_samples, samples_at
 from counterpoise.wire.codes import FrontCode
 from counterpoise.wire.specification import Specification
 from counterpoise.wire.views import FrontItem, FrontView, SampleView

@@ -9,8 +9,9 @@ from app.domain.times import iso
 from app.errors import ObjectiveUnknown
 from app.service.studies.lifecycle import require_study
 from app.store.database import Connection, Database
+from app.store.studies.evaluations import evaluations_of
 from app.store.studies.jobs import LastAttempt, last_attempts, page_of_jobs
-from app.store.studies.samples import evaluations_of, page_of_samples
+from app.store.studies.samples import page_of_samples
 from app.store.studies.steps import steps_of
 from app.store.studies.studies import objectives_of
 from app.store.work.attempts import AttemptOfWorker, attempts_at

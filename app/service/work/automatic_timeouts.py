@@ -6,7 +6,7 @@ from app.domain.planning.ratios import LAST_DURATIONS
 from app.domain.studies import Objective, Study
 from app.domain.work.hanging_runs import longest_expected_s
 from app.store.database import Connection, Database
-from app.store.studies.samples import last_durations
+from app.store.studies.evaluations import last_durations
 from app.store.studies.studies import (
     active_studies,
     change_objective,

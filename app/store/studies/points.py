@@ -8,7 +8,8 @@ from app.domain.jobs import Job
 from app.domain.samples import Point, Sample
 from app.store.records import job_from_row, sample_from_row
 from app.store.sql.in_array import in_array
-from app.store.studies.samples import evaluations_of, point_hash
+from app.store.studies.evaluations import evaluations_of
+from app.store.studies.new_samples import point_hash
 from app.store.tables import jobs, samples
 from app.store.work.row_locks import SELECT_JOBS
 from counterpoise.wire.codes import FailureKind
