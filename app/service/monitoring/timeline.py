@@ -163,7 +163,7 @@ def _medians(
     connection: Connection, attempts: Sequence[SlotAttempt]
 ) -> dict[int, float]:
     """Median duration by objective, of objectives that run."""
-    running = {each.objective for each in attempts if each.ended_at is None}
+    running = {attempt.objective for attempt in attempts if attempt.ended_at is None}
     durations = last_durations(connection, sorted(running), LAST_DURATIONS)
     return {run: statistics.median(times) for run, times in durations.items() if times}
 

@@ -13,7 +13,7 @@ from app.service.studies.listings import sample_views
 from app.store.database import Connection, Database
 from app.store.studies.changes import full_samples_changed
 from app.store.studies.evaluations import page_of_full_values
-from app.store.studies.samples import page_of_samples, samples_at
+from app.store.studies.samples import page_of_samples, samples_by_id
 from counterpoise.wire.codes import FrontCode
 from counterpoise.wire.specification import Specification
 from counterpoise.wire.views import FrontItem, FrontView, SampleView
@@ -45,7 +45,7 @@ def front_view(database: Database, name: str) -> FrontView:
         ]
         return FrontView(items=items, next=None)
     if not others:
-        detail = "no full sample has all its values yet"
+        detail = "no full sample that is not excluded has all its values yet"
         return FrontView(items=[], next=None, code=FrontCode.NO_SAMPLE, detail=detail)
     return FrontView(
         items=[],
@@ -84,7 +84,7 @@ def _best_of_all(connection: Connection, study: Study) -> list[SampleView]:
     while page := page_of_full_values(connection, study.id, after, FRONT_PAGE):
         best = _nondominated(study.spec, best | page)
         after = max(page)
-    return sample_views(connection, study, samples_at(connection, best))
+    return sample_views(connection, study, samples_by_id(connection, best))
 
 
 def _full_samples(connection: Connection, study: Study) -> Iterator[list[SampleView]]:

@@ -60,6 +60,8 @@ from counterpoise.wire.specification import (
     Specification,
 )
 
+SEED_BITS = 53  # so many fit into a number of JavaScript, which has no integers
+
 
 def require_study(connection: Connection, name: str, *, lock: bool = False) -> Study:
     """The study of this name, or StudyUnknown."""
@@ -95,14 +97,14 @@ def create(
 def _create(
     connection: Connection, spec: Specification, lease_s: float, paused: bool
 ) -> bool:
-    seed = spec.seed if spec.seed is not None else secrets.randbits(62)
+    seed = spec.seed if spec.seed is not None else secrets.randbits(SEED_BITS)
     state = StudyState.PAUSED if paused else StudyState.ACTIVE
     study = create_study(connection, spec, seed, _new_objectives(spec, lease_s), state)
     if study is None:
         existing = find_study(connection, spec.name)
         if existing is None:  # deleted in this moment
             return _create(connection, spec, lease_s, paused)
-        _require_same(existing.spec, spec)
+        _require_same(existing, spec)
         return False
     apply(
         connection,
@@ -134,7 +136,11 @@ def _new_objectives(spec: Specification, default_lease_s: float) -> list[NewObje
     return found
 
 
-def _require_same(existing: Specification, given: Specification) -> None:
+def _require_same(study: Study, given: Specification) -> None:
+    """A seed that the server has drawn may be given, too."""
+    existing = study.spec
+    if given.seed == study.seed:
+        existing = existing.model_copy(update={"seed": study.seed})
     fields = sorted(Specification.model_fields)
     differing = [
         name for name in fields if getattr(existing, name) != getattr(given, name)

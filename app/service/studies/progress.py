@@ -60,7 +60,7 @@ def study_view(database: Database, name: str) -> StudyView:
         hypervolume=_hypervolume(study, last_steps),
         planning_s=_planning_s(last_steps),
         health=items,
-        spec=study.spec.model_dump(mode="json"),
+        spec=study.spec.model_dump(mode="json") | {"seed": study.seed},
     )
 
 

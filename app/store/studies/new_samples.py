@@ -16,7 +16,7 @@ from app.store.sql.clock import database_now
 from app.store.tables import jobs, objectives, samples, studies
 from counterpoise.wire.codes import JobState
 
-NOTHING_WAITS: Mapping[int, Collection[int]] = MappingProxyType({})
+NO_WAITING_RUNS: Mapping[int, Collection[int]] = MappingProxyType({})
 
 
 def point_hash(x: Sequence[Coordinate]) -> str:
@@ -52,7 +52,10 @@ def add_samples(
         return []
     full = sum(sample.full for sample in wanted)
     is_planned = imported_seq is None or in_budget
-    connection.execute(_PLAN if is_planned else _IMPORT, {"study": study, "more": full})
+    connection.execute(
+        _COUNT_PLANNED if is_planned else _COUNT_IMPORTED,
+        {"study": study, "more": full},
+    )
     shared = {
         "study_id": study,
         "step_id": step,
@@ -135,7 +138,7 @@ _INSERT_SQLITE = (
     .values(created_at=database_now())
     .returning(samples.c.id, sort_by_parameter_order=True)
 )
-_PLAN, _IMPORT = (
+_COUNT_PLANNED, _COUNT_IMPORTED = (
     update(studies)
     .where(studies.c.id == bindparam("study"))
     .values({counter: counter + bindparam("more")})
@@ -152,7 +155,7 @@ def add_jobs(
     number: int = 0,
     cheap_only: bool = False,
     ruled_out: Collection[int] = (),
-    waiting: Mapping[int, Collection[int]] = NOTHING_WAITS,
+    waiting: Mapping[int, Collection[int]] = NO_WAITING_RUNS,
 ) -> None:
     """Ready jobs of existing samples: sample -> objectives.
 

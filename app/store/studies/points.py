@@ -1,4 +1,4 @@
-"""What a study knows about given points."""
+"""Samples at given points, with their outcomes and jobs."""
 
 from collections.abc import Collection
 
@@ -15,7 +15,7 @@ from app.store.work.row_locks import SELECT_JOBS
 from counterpoise.wire.codes import FailureKind
 
 
-def samples_at(
+def samples_at_points(
     connection: Connection, study: int, points: Collection[Point]
 ) -> dict[Point, list[Sample]]:
     """The samples at each of these points, oldest first; a point without any is left

@@ -49,7 +49,7 @@ def page_of_samples(
     return [sample_from_row(row) for row in connection.execute(query)]
 
 
-def samples_at(connection: Connection, ids: Collection[int]) -> list[Sample]:
+def samples_by_id(connection: Connection, ids: Collection[int]) -> list[Sample]:
     query = SELECT_SAMPLES.where(in_array(samples.c.id, "ids", ids))
     rows = connection.execute(query.order_by(samples.c.id))
     return [sample_from_row(row) for row in rows]

@@ -186,7 +186,7 @@ _END_ATTEMPT = bulk_update(
 
 
 def _sample_rows(changes: ChangeSet, grown: Growth) -> Iterator[Row]:
-    infeasible = dict.fromkeys(_feasible_after_all(changes), False)
+    infeasible = dict.fromkeys(_samples_leaving_infeasible(changes), False)
     infeasible |= dict.fromkeys(changes.infeasible_samples, True)
     for sample in sorted({*grown.samples, *infeasible}):
         row = {
@@ -198,7 +198,7 @@ def _sample_rows(changes: ChangeSet, grown: Growth) -> Iterator[Row]:
             yield {"sample": sample, "bad": infeasible.get(sample), **row}
 
 
-def _feasible_after_all(changes: ChangeSet) -> set[int]:
+def _samples_leaving_infeasible(changes: ChangeSet) -> set[int]:
     """Samples with a job that leaves its infeasible result: retried, or a late value."""
     return {
         change.job.sample
