@@ -32,6 +32,7 @@ from app.api.status.bounded_poll import BoundedPoll
 from app.api.status.server_metrics import ServerMetrics
 from app.api.status.server_uptime import UptimeRecorder
 from app.dashboard import routes as dashboard
+from app.dashboard.prefix import PrefixRedirect
 from app.service.models.prediction_process import PredictionProcess
 from app.settings import Settings
 from app.store.database import Database
@@ -94,6 +95,8 @@ def create_app(settings: Settings) -> FastAPI:
     # and a log line.
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     app.add_middleware(Authentication, settings=settings)
+    if settings.root_path:
+        app.add_middleware(PrefixRedirect, prefix=settings.root_path)
     app.add_middleware(RequestLog, observe=app.state.metrics.observe_request)
     return app
 

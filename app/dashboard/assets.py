@@ -10,6 +10,7 @@ from pathlib import Path
 STATIC = Path(__file__).parent / "static"
 # mimetypes reads the machine's own tables, which may be wrong about scripts.
 MEDIA_TYPES = {
+    ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",

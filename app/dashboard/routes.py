@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
-from app.dashboard.assets import STATIC, Assets, load_assets
+from app.dashboard.assets import STATIC, Asset, Assets, load_assets
 
 router = APIRouter(include_in_schema=False)
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -34,13 +34,13 @@ assets = lru_cache(maxsize=1)(load_assets)
 
 
 @router.get("/")
-async def get_dashboard() -> Response:
-    return page("index.html")
+async def get_dashboard(request: Request) -> Response:
+    return page("index.html", request)
 
 
 @router.get("/docs")
-async def get_reference() -> Response:
-    return page("docs.html")
+async def get_reference(request: Request) -> Response:
+    return page("docs.html", request)
 
 
 @router.get("/assets/{digest}/{path:path}")
@@ -55,6 +55,15 @@ async def get_asset(digest: str, path: str, request: Request) -> Response:
     headers = dict(PROTECTION)
     headers["Cache-Control"] = FOREVER if digest == known.digest else "no-store"
     headers["Vary"] = "Accept-Encoding"
+    return respond(asset, headers, request)
+
+
+def page(name: str, request: Request) -> Response:
+    headers = {**PROTECTION, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+    return respond(render_page(name), headers, request)
+
+
+def respond(asset: Asset, headers: dict[str, str], request: Request) -> Response:
     content = asset.content
     if "gzip" in request.headers.get("Accept-Encoding", ""):
         content = asset.compressed
@@ -62,18 +71,13 @@ async def get_asset(digest: str, path: str, request: Request) -> Response:
     return Response(content, media_type=asset.media_type, headers=headers)
 
 
-def page(name: str) -> Response:
-    headers = {**PROTECTION, "Cache-Control": "no-cache"}
-    return Response(render_page(name), media_type="text/html", headers=headers)
-
-
 @lru_cache(maxsize=8)
-def render_page(name: str) -> str:
+def render_page(name: str) -> Asset:
     known = assets()
     text = (STATIC / name).read_text(encoding="utf-8")
-    return text.replace("{assets}", f"assets/{known.digest}").replace(
-        "<!-- {modules} -->", preloads(known)
-    )
+    text = text.replace("{assets}", f"assets/{known.digest}")
+    text = text.replace("<!-- {modules} -->", preloads(known))
+    return Asset(name, text.encode())
 
 
 def preloads(known: Assets) -> str:

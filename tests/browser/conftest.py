@@ -29,6 +29,7 @@ PATIENCE_MS = 30_000  # for a loaded machine
 READ_TOKEN = "read-token-of-the-tests"
 ADMIN_TOKEN = "admin-token-of-the-tests"
 PREFIX = "/tools/counterpoise"
+REFUSED = "status of 401"
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -45,6 +46,10 @@ class Watch:
 
     def add(self, fault: str) -> None:
         self.faults.append(fault)
+
+    def clear(self) -> None:
+        self.allowed.clear()
+        self.faults.clear()
 
     @property
     def unexpected(self) -> list[str]:
@@ -85,16 +90,9 @@ def seeded(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.fixture(scope="session")
 def server(browser_path: Path, seeded: Path) -> Iterator[str]:
-    """Without tokens: everybody on this machine is an admin."""
-    with serving(f"sqlite:///{seeded}", "--no-planner") as (url, _):
-        yield url
-
-
-@pytest.fixture(scope="session")
-def guarded_server(browser_path: Path, seeded: Path) -> Iterator[str]:
-    """With tokens, behind a path prefix, on data that tests may change."""
+    """With tokens, behind a path prefix."""
     with serving(
-        copy_of(seeded, "guarded"),
+        f"sqlite:///{seeded}",
         "--no-planner",
         "--root-path",
         PREFIX,
@@ -112,9 +110,15 @@ def copy_of(database: Path, name: str) -> str:
     return f"sqlite:///{database.with_name(f'{name}{database.suffix}')}"
 
 
-@pytest.fixture
-def watch() -> Watch:
+@pytest.fixture(scope="module")
+def module_watch() -> Watch:
     return Watch(host="127.0.0.1")
+
+
+@pytest.fixture
+def watch(module_watch: Watch) -> Watch:
+    module_watch.clear()
+    return module_watch
 
 
 OpenPage = Callable[..., Page]
@@ -124,38 +128,49 @@ SIZE: ViewportSize = {"width": 1280, "height": 900}
 
 
 @pytest.fixture(scope="module")
-def shared_context(browser: Browser) -> Iterator[BrowserContext]:
-    """Keeps the files of the pages, so that only the first page loads them."""
+def shared_page(browser: Browser, server: str, module_watch: Watch) -> Iterator[Page]:
+    """A window of an admin. Tests share it, because loading the dashboard takes longer
+    than going from page to page.
+    """
     context = browser.new_context(viewport=SIZE)
     context.set_default_timeout(PATIENCE_MS)
-    yield context
+    context.request.post(f"{server}/login", data={"token": ADMIN_TOKEN})
+    page = context.new_page()
+    follow(page, module_watch)
+    yield page
     context.close()
 
 
 @pytest.fixture
 def open_page(
-    browser: Browser, shared_context: BrowserContext, watch: Watch
+    browser: Browser, server: str, shared_page: Page, watch: Watch
 ) -> Iterator[OpenPage]:
-    """Opens an address in a window; with options of Playwright, or if it is to be
-    `fresh`, without the cookies and choices of other tests.
+    """Opens an address in the shared window; with options of Playwright in a window of
+    its own, and if it is to be `fresh`, without the cookies and choices of others.
     """
-    opened: list[BrowserContext | Page] = []
+    opened: list[BrowserContext] = []
 
-    def open_(address: str, *, fresh: bool = False, **options: Any) -> Page:
-        context = shared_context
+    def open_(
+        address: str, *, size: ViewportSize = SIZE, fresh: bool = False, **options: Any
+    ) -> Page:
+        page = shared_page
         if fresh or options:
-            context = browser.new_context(**{"viewport": SIZE, **options})
+            if not fresh:
+                options["storage_state"] = shared_page.context.storage_state()
+            context = browser.new_context(viewport=size, **options)
             context.set_default_timeout(PATIENCE_MS)
             opened.append(context)
-        page = context.new_page()
-        opened.append(page)
-        follow(page, watch)
+            page = context.new_page()
+            follow(page, watch)
+        else:
+            page.set_viewport_size(size)
+            page.goto(f"{server}/#/nowhere")  # nothing stays of the page before
         page.goto(address)
         return page
 
     yield open_
-    for each in reversed(opened):
-        each.close()
+    for context in reversed(opened):
+        context.close()
 
 
 @pytest.fixture(autouse=True)
@@ -179,3 +194,8 @@ def follow(page: Page, watch: Watch) -> None:
             watch.add(f"request to another host: {address}")
 
     page.on("request", lambda request: on_request(request.url))
+
+
+def sign_in(page: Page, token: str) -> None:
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Sign in").click()

@@ -41,11 +41,12 @@ WING: dict[str, Any] = {
     "max_attempts": 1,
     "seed": 1,
 }
+SHORT = {**WING, "budget": 8}  # no search: its models would take long to fit
 
 
 def with_limit(stress: float) -> dict[str, Any]:
     constraint = {"name": "stress", "unit": "MPa", "upper": stress}
-    return {**WING, "constraints": [{**constraint, "same_run_as": "mass"}]}
+    return {**SHORT, "constraints": [{**constraint, "same_run_as": "mass"}]}
 
 
 def evaluate(job: Job) -> Tell:
@@ -127,9 +128,11 @@ def seed(database_url: str) -> None:
         seeder.work("wing", worker=f"node {MARKUP}", most=3)
         seeder.finish("wing")
         seeder.create("empty", WING)
+        for name in ("steered", "watched"):  # for tests that change them
+            seeder.create(name, WING)
         seeder.create("one", WING)
         seeder.work("one", most=2)
-        seeder.create("failed", WING)
+        seeder.create("failed", SHORT)
         seeder.finish("failed", fail)
         seeder.create("partial", WING)
         seeder.work("partial", objectives=("mass",))

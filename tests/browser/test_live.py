@@ -1,10 +1,24 @@
-"""A page that is open for a day: many events cost few requests and no memory."""
+"""Pages that stay open: they follow changes, a server that goes away, and a day of
+events.
+"""
 
+from pathlib import Path
 from typing import Any
 
+import httpx
+import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import (
+    ADMIN_TOKEN,
+    READ_TOKEN,
+    REFUSED,
+    OpenPage,
+    Watch,
+    copy_of,
+    sign_in,
+)
+from tests.e2e.processes import free_port, serving
 
 EVENTS = 5_000
 # In place of the browser's own, so that a test sends the events of a day at once.
@@ -46,10 +60,54 @@ def flood(page: Page, rounds: int) -> None:
             page.evaluate(SEND, EVENTS)
 
 
+def test_a_change_appears_without_a_reload(server: str, open_page: OpenPage) -> None:
+    page = open_page(f"{server}/#/studies/watched")
+    expect(page.get_by_text("Live", exact=True)).to_be_visible()
+    admin = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
+    httpx.post(f"{server}/studies/watched/pause", headers=admin).raise_for_status()
+    expect(page.get_by_text("Paused", exact=True)).to_be_visible()
+
+
+def test_a_page_survives_a_restart_of_the_server(
+    seeded: Path, open_page: OpenPage, watch: Watch
+) -> None:
+    watch.allow("Failed to load resource|ERR_CONNECTION|ERR_INCOMPLETE")
+    database_url = copy_of(seeded, "restarted")
+    port = free_port()
+    with serving(database_url, "--no-planner", port=port) as (url, _):
+        page = open_page(f"{url}/#/studies/wing", fresh=True)
+        expect(page.get_by_text("Live", exact=True)).to_be_visible()
+        expect(page.get_by_role("heading", name="Progress")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("has not responded since")
+    expect(page.get_by_role("heading", name="Progress")).to_be_visible()
+    with serving(database_url, "--no-planner", port=port):
+        expect(page.get_by_text("Live", exact=True)).to_be_visible()
+        expect(page.get_by_role("alert")).to_have_count(0)
+
+
+@pytest.mark.slow
+def test_a_restart_with_other_tokens_ends_the_session(
+    seeded: Path, open_page: OpenPage, watch: Watch
+) -> None:
+    watch.allow("Failed to load resource|ERR_CONNECTION|ERR_INCOMPLETE")
+    watch.allow(REFUSED)
+    database_url = copy_of(seeded, "restarted")
+    port = free_port()
+    tokens = {"COUNTERPOISE_READ_TOKENS": READ_TOKEN}
+    with serving(database_url, "--no-planner", port=port, **tokens) as (url, _):
+        page = open_page(f"{url}/#/studies/wing", fresh=True)
+        sign_in(page, READ_TOKEN)
+        expect(page.get_by_text("Live", exact=True)).to_be_visible()
+    tokens = {"COUNTERPOISE_READ_TOKENS": "another-token-of-the-tests"}
+    with serving(database_url, "--no-planner", port=port, **tokens):
+        expect(page.get_by_text("Your session has ended")).to_be_visible()
+
+
+@pytest.mark.slow
 def test_a_day_of_events_neither_floods_the_server_nor_grows_the_page(
     server: str, open_page: OpenPage
 ) -> None:
-    page = open_page("about:blank", fresh=True)
+    page = open_page("about:blank", locale="en-GB")
     page.add_init_script(FAKE_SOURCE)
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))

@@ -53,7 +53,7 @@ def test_a_finished_study_draws_its_charts(server: str, open_page: OpenPage) -> 
 def test_the_list_shows_state_progress_and_health(
     server: str, open_page: OpenPage
 ) -> None:
-    page = open_page(server)
+    page = open_page(f"{server}/")
     row = page.get_by_role("row").filter(has=page.get_by_role("link", name="wing"))
     expect(row).to_contain_text("Finished: budget used")
     expect(row).to_contain_text("16 / 16")
@@ -124,7 +124,7 @@ def test_a_bar_of_the_timeline_leads_to_its_job(
 
 
 def test_pages_fit_on_a_phone(server: str, open_page: OpenPage) -> None:
-    page = open_page(server, viewport={"width": 360, "height": 740})
+    page = open_page(f"{server}/", size={"width": 360, "height": 740})
     for path in ("/", "/workers", *(f"/studies/wing{tab}" for tab in TABS)):
         page.goto(f"{server}/#{path}")
         expect(page.locator("main .panel").first).to_be_visible()
@@ -149,7 +149,7 @@ def test_dark_mode_follows_the_system_and_a_choice_is_kept(
     server: str, open_page: OpenPage
 ) -> None:
     background = "getComputedStyle(document.body).backgroundColor"
-    page = open_page(server, color_scheme="dark")
+    page = open_page(f"{server}/", color_scheme="dark")
     expect(page.get_by_role("heading", name="Studies")).to_be_visible()
     dark = page.evaluate(background)
     page.get_by_role("button", name="Use the light theme").click()

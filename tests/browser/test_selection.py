@@ -1,6 +1,6 @@
 """One selection for all charts and tables, in the address; and use by keyboard."""
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from tests.browser.conftest import OpenPage
 
@@ -51,8 +51,11 @@ def test_a_range_in_the_address_selects_rows_everywhere(
 def test_a_brushed_selection_is_kept_excluded_and_restored(
     server: str, open_page: OpenPage
 ) -> None:
-    tall = {"width": 1280, "height": 1600}  # the mouse must not leave the window
-    page = open_page(f"{server}/#/studies/wing/tradeoffs", viewport=tall)
+    tall: ViewportSize = {
+        "width": 1280,
+        "height": 1600,
+    }  # the mouse must not leave the window
+    page = open_page(f"{server}/#/studies/wing/tradeoffs", size=tall)
     expect(page.locator(".chart[data-drawn]")).to_have_count(2)
     drag(page, "Scatter of", 0.2, 0.7)  # inside the axes
     expect(page.get_by_role("button", name="Remove the range of mass")).to_be_visible()

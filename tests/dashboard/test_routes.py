@@ -56,10 +56,17 @@ def test_pages_allow_nothing_from_elsewhere(client: TestClient, path: str) -> No
     assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_files_are_compressed_for_those_who_ask(client: TestClient) -> None:
-    path = "/assets/any/vendor/charts.js"
+def test_the_prefix_without_a_slash_leads_to_the_dashboard(client: TestClient) -> None:
+    response = client.get(PREFIX, follow_redirects=False)
+    assert response.status_code == 307
+    assert response.headers["location"] == f"{PREFIX}/"
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/assets/any/vendor/charts.js"])
+def test_files_are_compressed_for_those_who_ask(client: TestClient, path: str) -> None:
     plain = client.get(path, headers={"Accept-Encoding": "identity"})
-    assert plain.content == (STATIC / "vendor/charts.js").read_bytes()
+    assert "content-encoding" not in plain.headers
+    assert "Accept-Encoding" in plain.headers["vary"]
     with client.stream("GET", path, headers={"Accept-Encoding": "gzip"}) as response:
         raw = b"".join(response.iter_raw())
     assert response.headers["content-encoding"] == "gzip"

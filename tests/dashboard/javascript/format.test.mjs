@@ -2,8 +2,15 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
-  count, duration, durationRange, listed, number, percent, plural, relative, stepText, withLocalTimes,
+  clock, count, duration, durationRange, listed, number, percent, plural, relative, stepText, withLocalTimes,
 } from "../../../app/dashboard/static/js/pure/format.js";
+
+test("a time of day has seconds and milliseconds on request", () => {
+  const time = new Date(2026, 0, 2, 3, 4, 5, 6);
+  assert.equal(clock(time), "03:04");
+  assert.equal(clock(time, true), "03:04:05");
+  assert.equal(clock(time, true, true), "03:04:05.006");
+});
 
 test("numbers have four significant digits and keep their integers", () => {
   assert.equal(number(0.0123456), "0.01235");

@@ -88,6 +88,8 @@ test("short names keep what tells them apart", () => {
   assert.deepEqual([...racks.values()], ["…001.rac…", "…002.rac…"]);
   const mixed = shortNames(["node1", "cluster-node-001.example", "cluster-node-002.example"], 14);
   assert.equal(mixed.get("node1"), "node1");
-  assert.equal(mixed.get("cluster-node-001.example"), "…ter-node-001…");
+  assert.equal(mixed.get("cluster-node-001.example"), "…node-001…");
+  const alike = ["a-rather-long-name-1", "a-rather-long-name-12"];
+  assert.deepEqual([...shortNames(alike, 12).values()], ["…name-1", "…name-12"]);
   assert.ok(shorten("a".repeat(50), 20).length <= 20);
 });

@@ -2,5 +2,8 @@ import { html, render } from "../vendor/ui.js";
 import { App } from "./app.js";
 import { load } from "./data/session.js";
 
+const root = document.getElementById("app");
+
 load();
-render(html`<${App} />`, document.getElementById("app"));
+root.replaceChildren(); // what index.html shows while the scripts are loaded
+render(html`<${App} />`, root);

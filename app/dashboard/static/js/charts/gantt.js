@@ -6,6 +6,7 @@ import { shorten, shortNames } from "../pure/axis.js";
 import { base, fade, timeAxis } from "./look.js";
 
 export const ROW_HEIGHT = 26;
+const RUN_LENGTH = 13; // of a name in a bar
 const BAD = new Set(["failed", "expired"]);
 
 export const slotKey = ({ worker, slot }) => `${worker}\u0000${slot}`;
@@ -25,6 +26,7 @@ export function barsOf(timeline, slots) {
 export function ganttOption({ timeline, slots, workers, objectives, isFinished, withBreaks, graphic }) {
   const bars = barsOf(timeline, slots);
   const indexOf = new Map(objectives.map(({ name }, index) => [name, index]));
+  const short = shortNames(objectives.map(({ name }) => name), RUN_LENGTH);
   const expected = timeline.items.map(({ expected_end: end }) => (end ? Date.parse(end) : -Infinity));
   const start = Math.min(...bars.map((bar) => bar.start), Date.parse(timeline.now));
   const ended = Math.max(...bars.map((bar) => bar.end), start + 1);
@@ -52,7 +54,7 @@ export function ganttOption({ timeline, slots, workers, objectives, isFinished, 
     },
     series: [{
       type: "custom", progressive: 0, clip: true, encode: { x: [1, 2], y: 0 },
-      renderItem: (params, api) => renderBar(params, api, bars, indexOf, graphic),
+      renderItem: (params, api) => renderBar(params, api, bars, { indexOf, short }, graphic),
       // Plain arrays: ECharts creates a model for each item that is an object
       data: bars.map((bar) => [bar.row, bar.start, bar.end]),
     }],
@@ -83,7 +85,7 @@ export function mainObjective(item) {
   return Object.entries(item.objectives).sort((a, b) => b[1] - a[1])[0]?.[0];
 }
 
-function renderBar(params, api, bars, indexOf, graphic) {
+function renderBar(params, api, bars, { indexOf, short }, graphic) {
   const bar = bars[params.dataIndex];
   const [x0, y] = api.coord([bar.start, bar.row]);
   const [x1] = api.coord([bar.end, bar.row]);
@@ -99,7 +101,7 @@ function renderBar(params, api, bars, indexOf, graphic) {
   const children = [rectangle];
   if (isRunning && bar.item.expected_end) children.push(expectedMark(bar, api, full, area, paint, graphic));
   if (isBand && shape.width > 22) children.push(label(`${bar.item.count}`, shape, color("--text")));
-  if (!isBand && shape.width > 70) children.push(label(shorten(mainObjective(bar.item), Math.floor(shape.width / 7)), shape, color("--panel")));
+  if (!isBand && shape.width > 70) children.push(label(shorten(short.get(mainObjective(bar.item)) ?? "", Math.floor(shape.width / 7)), shape, color("--panel")));
   if (bar.item.failed > 0) children.push(failureMark(shape));
   if ((bar.item.attempt ?? 1) > 1 && shape.width > 14 && shape.width <= 70) children.push(label(`↻${bar.item.attempt}`, shape, color("--panel")));
   return children.length > 1 ? { type: "group", children: children.filter(Boolean) } : rectangle;

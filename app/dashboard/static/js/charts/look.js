@@ -2,6 +2,7 @@
 import { color } from "../data/theme.js";
 import { clock, dateTime, number } from "../pure/format.js";
 
+const SHORT_MS = 8000; // seconds alone would be the same on several ticks
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -45,7 +46,7 @@ export function timeAxis(extra = {}) {
   const span = extra.max - extra.min;
   const formatter = (value) => {
     if (span > 3 * DAY_MS) return dateTime(value).split(",")[0];
-    return span > DAY_MS ? dateTime(value) : clock(value, span < 2 * HOUR_MS);
+    return span > DAY_MS ? dateTime(value) : clock(value, span < 2 * HOUR_MS, span < SHORT_MS);
   };
   return { type: "time", ...rest, axisLabel: { ...axisLabel, formatter } };
 }

@@ -12,6 +12,8 @@ const DASHES = { partial: [2, 3], open: [2, 3], excluded: [1, 4], predicted: [6,
 const OPACITY = { front: 0.85, partial: 0.6, open: 0.6, infeasible: 0.6, failed: 0.7 };
 const FAINT = 0.4;
 const NAME_LENGTH = 15;
+const SHORT_LENGTH = 13; // of many axes
+const MANY = 8;
 const ARROWS = { minimize: " ↓", maximize: " ↑" };
 
 /** ECharts options; `axes` are variables and outputs. */
@@ -50,11 +52,12 @@ function axisLook() {
 
 /** With unit and direction, as far as there is room. */
 function axisNames(axes) {
-  const short = shortNames(axes.map(({ name }) => name), NAME_LENGTH);
+  const length = axes.length < MANY ? NAME_LENGTH : SHORT_LENGTH;
+  const short = shortNames(axes.map(({ name }) => name), length);
   return axes.map((axis) => {
     const { name, unit, direction } = axis;
     const text = short.get(name);
-    const hasRoom = text.length + (unit ?? "").length < NAME_LENGTH;
+    const hasRoom = text.length + (unit ?? "").length < length;
     const limits = limitText(axis).trim().replace(/[()]/g, "");
     return `${text}${unit && hasRoom ? ` [${unit}]` : ""}${ARROWS[direction] ?? ""}${limits && `\n${limits}`}`;
   });

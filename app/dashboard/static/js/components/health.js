@@ -52,7 +52,7 @@ function ItemCard({ study, item }) {
   const links = linksOf(study, item);
   return html`
     <${Card} tone=${tone} title=${`${title}${item.objective ? `: ${item.objective}` : ""}`}>
-      <span>${withCode(item.detail)}</span>
+      <div class="detail">${withCode(item.detail)}</div>
       ${links.length > 0 && html`<span class="row">${links.map(([href, text]) => html`<a href=${href}>${text}</a>`)}</span>`}
     <//>
   `;

@@ -32,7 +32,7 @@ function JobDetails({ job }) {
       <div class="row">${isAdmin.value && html`<${JobActions} job=${job} />`}</div>
     </div>
     <div class="stack">
-      ${job.why.length > 0 && html`<${Panel} title="Why it is in this state"><ul class="plain">${job.why.map((line) => html`<li>${withCode(withLocalTimes(line))}</li>`)}</ul><//>`}
+      ${job.why.length > 0 && html`<${Panel} title="Why it is in this state"><ul class="plain sentences">${job.why.map((line) => html`<li>${withCode(withLocalTimes(line))}</li>`)}</ul><//>`}
       <div class="grid">
         <${Panel} title="Point"><${Facts} entries=${Object.entries(job.x).map(([name, value]) => [name, number(value, 6)])} /><//>
         <${Panel} title="Result"><${Facts} entries=${resultOf(job)} /><//>

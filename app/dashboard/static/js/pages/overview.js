@@ -35,7 +35,7 @@ export function Overview({ study }) {
           <${Metric} label="Step" value=${count(study.step)}
             extra=${study.planning_s !== null && `planned in ${duration(study.planning_s)}`} />
           <${Metric} label="Hypervolume" value=${number(study.hypervolume?.value)}
-            extra=${html`<a href=${studyHref(study.name, "convergence")}>Is it still worth it?</a>`} />
+            extra=${study.hypervolume && html`<a href=${studyHref(study.name, "convergence")}>Is it still worth it?</a>`} />
           <${Metric} label="Front" value=${study.hypervolume?.front ? count(study.hypervolume.front) : study.phase === "finished" ? "none" : "none yet"} unit=${study.hypervolume?.front && "samples"}
             extra=${html`<a href=${studyHref(study.name, "tradeoffs")}>Show the trade-offs</a>`} />
         </dl>

@@ -21,7 +21,7 @@ const COLUMNS = [
   { key: "cost", title: "Median run", isNumber: true, value: (row) => row.median_duration_s,
     cell: (row) => (row.same_run_as ? html`<span class="note">with ${row.same_run_as}</span>` : duration(row.median_duration_s)) },
   { key: "ratio", title: "Ratio", isNumber: true, value: (row) => row.ratio,
-    cell: (row) => html`${number(row.ratio, 3)} ${row.cheap && html`<${Badge}>cheap<//>`}` },
+    cell: (row) => html`${row.cheap && html`<${Badge}>cheap<//>`} ${number(row.ratio, 3)}` },
   counter("ready", "Waiting"),
   counter("leased", "Running"),
   counter("done", "Done"),

@@ -1,5 +1,5 @@
 // The frame of a study's pages: name, state, tabs. The selection follows from tab to tab.
-import { html } from "../../vendor/ui.js";
+import { html, useEffect, useRef } from "../../vendor/ui.js";
 import { ProblemCard } from "../components/panel.js";
 import { StateBadge } from "../components/study_state.js";
 import { get, studyPath } from "../data/api.js";
@@ -31,12 +31,14 @@ export function Study() {
   const { study: name, tab } = route.value;
   const study = useResource(studyPath(name), { read: readStudy });
   const Page = PAGES[tab];
+  const tabs = useRef(null);
+  useEffect(() => showCurrent(tabs.current), [tab]);
   document.title = `${name} · Counterpoise`;
   return html`
     <div class="page-head">
       <div class="row"><h1>${name}</h1>${study.data && html`<${StateBadge} study=${study.data} />`}</div>
     </div>
-    <nav class="tabs" aria-label="Study">
+    <nav class="tabs" aria-label="Study" ref=${tabs}>
       ${TABS.map(([key, title]) => html`
         <a href=${studyHref(name, key, selectionQuery())} aria-current=${key === tab ? "page" : undefined}>${title}</a>`)}
     </nav>
@@ -44,4 +46,10 @@ export function Study() {
     ${!study.data && study.error && html`<${ProblemCard} error=${study.error} />`}
     ${study.isLoading && html`<div class="skeleton" role="status" aria-label="Loading"></div>`}
   `;
+}
+
+/** On a phone not all tabs are seen at once. Only the row of tabs scrolls, not the page. */
+function showCurrent(tabs) {
+  const link = tabs.querySelector("[aria-current]");
+  tabs.scrollLeft = link.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - link.clientWidth) / 2;
 }

@@ -8,7 +8,7 @@ import { sampleColumns } from "./sample_table.js";
 import { axesOf } from "./trade_offs_scatter.js";
 
 const MOST_AXES = 14; // more are shown on request
-const AXIS_WIDTH = 100;
+const AXIS_WIDTH = 112;
 
 export function ParallelPanel({ study, marks, outputs, isShown, chosen }) {
   const all = useMemo(() => axesOf(study, outputs), [study.spec, outputs]);
@@ -33,7 +33,7 @@ export function ParallelPanel({ study, marks, outputs, isShown, chosen }) {
       title="Variables and outputs" note="Drag along an axis to select. Lines skip missing values."
       controls=${html`<${AxesChoice} wanted=${wanted} />`}
       label=${`Parallel coordinates of ${marks.length} samples over ${axes.map(({ name }) => name).join(", ")}. The same data are in the table.`}
-      option=${option} height=${452} minWidth=${axes.length * AXIS_WIDTH}
+      option=${option} height=${468} minWidth=${axes.length * AXIS_WIDTH}
       on=${{ axisareaselected: brushed }}
       ready=${(chart) => showRanges(chart, axes, chosen.ranges)}
       table=${{ columns: sampleColumns(study, axes), rows: marks.filter(({ sample }) => sample !== null), rowKey: ({ sample }) => sample, name: `${study.name}-parallel` }}

@@ -84,9 +84,9 @@ function describe(timeline) {
 function SlotPages({ first, setFirst, total }) {
   if (total <= SLOTS_SHOWN) return null;
   return html`
-    <span class="note">slots ${first + 1}–${Math.min(first + SLOTS_SHOWN, total)} of ${total}</span>
+    <span class="pager"><span class="note">slots ${first + 1}–${Math.min(first + SLOTS_SHOWN, total)} of ${total}</span>
     <button disabled=${first === 0} onClick=${() => setFirst(first - SLOTS_SHOWN)} aria-label="Earlier slots">↑</button>
-    <button disabled=${first + SLOTS_SHOWN >= total} onClick=${() => setFirst(first + SLOTS_SHOWN)} aria-label="Later slots">↓</button>
+    <button disabled=${first + SLOTS_SHOWN >= total} onClick=${() => setFirst(first + SLOTS_SHOWN)} aria-label="Later slots">↓</button></span>
   `;
 }
 

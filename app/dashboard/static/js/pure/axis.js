@@ -29,15 +29,23 @@ export function shortNames(names, length) {
   const reversed = long.map((name) => [...name.slice(start)].reverse().join(""));
   const end = long.length > 1 ? commonStart(reversed) : 0;
   const beginning = (name) => name.slice(start, start + length - 2);
+  const longest = Math.max(...long.map((name) => name.length)) - start - end;
+  const room = Math.max(0, length - longest - (end ? 2 : 1));
   const isTold = new Set(long.map(beginning)).size === long.length; // apart by their next letters
+  const from = long.length ? wordAt(long[0], Math.max(0, start - room)) : 0; // as many common words as fit
   return new Map(names.map((name) => {
     if (name.length <= length) return [name, name];
     if (isTold && start && name.length - start - end > length - 2) return [name, `…${beginning(name)}…`];
-    const room = Math.max(0, length - (name.length - start - end) - (end ? 2 : 1));
-    const from = Math.max(0, start - room); // as much of the common words as fits
     const middle = name.slice(from, name.length - end);
     return [name, shorten(`${from ? "…" : ""}${middle}${end ? "…" : ""}`, length)];
   }));
+}
+
+/** The place of the first whole word at or after a place. */
+function wordAt(name, place) {
+  if (place === 0) return 0;
+  const [rest] = /[A-Za-z0-9]*[^A-Za-z0-9]*/.exec(name.slice(place - 1));
+  return place - 1 + rest.length;
 }
 
 /** The length of the words that all texts begin with; never a whole text. */

@@ -104,11 +104,13 @@ export function withLocalTimes(text, now = Date.now()) {
   return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => dateTime(time, now));
 }
 
-export function clock(time, withSeconds = false) {
+/** "22:28"; "22:28:05" with seconds, "22:28:05.250" with milliseconds. */
+export function clock(time, withSeconds = false, withMilliseconds = false) {
   const date = new Date(time);
   const parts = [date.getHours(), date.getMinutes()];
   if (withSeconds) parts.push(date.getSeconds());
-  return parts.map((part) => String(part).padStart(2, "0")).join(":");
+  const text = parts.map((part) => String(part).padStart(2, "0")).join(":");
+  return withMilliseconds ? `${text}.${String(date.getMilliseconds()).padStart(3, "0")}` : text;
 }
 
 /** "1 job", "3 jobs". */
