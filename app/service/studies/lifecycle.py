@@ -1,7 +1,7 @@
 """Studies: create, pause, resume, stop, extend, retry, delete."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from app.domain.jobs import Job
@@ -15,6 +15,7 @@ from app.domain.studies import (
 )
 from app.domain.work import job_rules
 from app.domain.work.changes import ChangeSet, Event, supersede
+from app.domain.work.sample_rules import limits_of_cheap_runs
 from app.errors import (
     ObjectiveUnknown,
     RequestRefused,
@@ -23,6 +24,7 @@ from app.errors import (
     StudyUnknown,
 )
 from app.service.planning.schedule import schedule_due_steps, schedule_initial
+from app.service.work.other_jobs import keep_ruled_out
 from app.store.database import Connection, Database
 from app.store.events import feed_deletion
 from app.store.studies.steps import drop_due
@@ -259,26 +261,36 @@ def _retry(
     state = JobState.INFEASIBLE if infeasible else JobState.FAILED
     runs = _runs(study, objectives, names)
     jobs = lock_settled_jobs(connection, study.id, runs, state)
-    if infeasible:
-        jobs += _withdrawn_with(connection, jobs)
     if not jobs:
         return 0
-    changes = ChangeSet(events=[Event(EventKind.RETRIED, {"jobs": len(jobs)})])
+    co_objectives = co_objectives_of(objectives)
+    changes = ChangeSet(limited=limits_of_cheap_runs(study, objectives))
     for job in jobs:
         job_rules.retry(changes, job)
-    apply(connection, study, changes, co_objectives_of(objectives))
+    keep_ruled_out(connection, changes, co_objectives)
+    if infeasible:
+        withdrawn = _withdrawn_with(connection, jobs, changes.still_ruled_out)
+        for job in withdrawn:
+            job_rules.retry(changes, job)
+        jobs += withdrawn
+    changes.events.append(Event(EventKind.RETRIED, {"jobs": len(jobs)}))
+    apply(connection, study, changes, co_objectives)
     # Their values are wanted, although it was stopped
     change_study(connection, study.id, cancel_running=False)
     notify(connection)
     return len(jobs)
 
 
-def _withdrawn_with(connection: Connection, infeasible: Sequence[Job]) -> list[Job]:
-    """The superseded jobs of full samples with these jobs."""
+def _withdrawn_with(
+    connection: Connection, infeasible: Sequence[Job], ruled_out: Collection[int]
+) -> list[Job]:
+    """The superseded jobs of full samples with these jobs, without samples that are
+    still ruled out.
+    """
     samples = {job.sample for job in infeasible if not job.cheap_only}
     return [
         job
-        for job in lock_all_jobs_of(connection, sorted(samples))
+        for job in lock_all_jobs_of(connection, sorted(samples - set(ruled_out)))
         if job.state is JobState.SUPERSEDED
     ]
 
