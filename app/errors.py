@@ -69,7 +69,7 @@ class WorkerUnknown(CounterpoiseError):
 
 
 class LeaseUnknown(CounterpoiseError):
-    """The job does not exist, or the lease was never issued for it."""
+    """The job does not exist (any more), or it has no such lease."""
 
 
 class ResultConflict(CounterpoiseError):

@@ -7,6 +7,8 @@ from typing import Any
 from counterpoise.wire.codes import StepKind, StepState
 
 NO_OBJECTIVE = -1  # of a step that belongs to no stream
+CLAIM_S = 30.0  # the step of a planner that was killed is free after this time
+LONGEST_RETRY_S = 300.0  # between two tries of a step that fails
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from typing import Any
 
 import structlog
 
-from app.domain.steps import Step
+from app.domain.backoff import backoff
+from app.domain.steps import CLAIM_S, LONGEST_RETRY_S, Step
 from app.errors import CounterpoiseError, DatabaseUnusable
 from app.fault_points import point
 from app.logs import first_line
@@ -31,12 +32,10 @@ from app.store.studies.steps import any_to_claim, claim_step, extend_claim
 from app.store.wakeups import watch
 
 log = structlog.stdlib.get_logger("counterpoise.planner")
-CLAIM_S = 30.0  # the step of a planner that was killed is free after this time
 POLL_S = 1.0
 TRIM_S = 60.0
-FOLLOW_S = 10.0
+TIMEOUTS_S = 10.0
 THREAD_END_S = 5.0
-LONGEST_BACKOFF_S = 300.0
 
 
 def run(settings: Settings, stop: threading.Event) -> None:
@@ -55,14 +54,16 @@ def run(settings: Settings, stop: threading.Event) -> None:
     watcher.start()
     housekeeper.start()
     log.info(
-        "planning",
+        "planner started",
         database="sqlite" if database.is_sqlite else "postgresql",
         pid=os.getpid(),
     )
     try:
         while not stop.is_set():
             wake.clear()
-            if not attempt("planning", plan_one, database, step_process.compute):
+            if not run_logging_errors(
+                "planning", plan_one, database, step_process.compute
+            ):
                 wake.wait(POLL_S)
     finally:
         stop.set()
@@ -75,21 +76,22 @@ def run(settings: Settings, stop: threading.Event) -> None:
 def run_housekeeping(
     database: Database, settings: Settings, stop: threading.Event
 ) -> None:
-    """Expire leases and follow the workers' slots every second; trim old events and
-    forget idle workers every minute; until `stop` is set.
+    """Until `stop` is set: expire leases and follow the workers' slots every second,
+    automatic time limits every ten; trim old events and forget idle workers every
+    minute.
     """
-    trim_at = follow_at = 0.0
+    trim_at = timeouts_at = 0.0
     while not stop.wait(POLL_S):
-        attempt("expiring leases", clean_up_and_expire, database)
-        attempt("following slots", follow_slots, database)
-        if time.monotonic() > follow_at:
-            attempt("following durations", follow_durations, database)
-            follow_at = time.monotonic() + FOLLOW_S
+        run_logging_errors("expiring leases", clean_up_and_expire, database)
+        run_logging_errors("updating slots", follow_slots, database)
+        if time.monotonic() > timeouts_at:
+            run_logging_errors("updating time limits", follow_durations, database)
+            timeouts_at = time.monotonic() + TIMEOUTS_S
         if time.monotonic() > trim_at:
-            trimmed = attempt(
+            trimmed = run_logging_errors(
                 "trimming events", trim, database, settings.events_kept_days
             )
-            forgotten = attempt(
+            forgotten = run_logging_errors(
                 "forgetting workers", forget_idle, database, settings.workers_kept_days
             )
             # Otherwise there may be more: each call deletes a part
@@ -102,7 +104,9 @@ def clean_up_and_expire(database: Database) -> int:
     return expire_leases(database)
 
 
-def attempt(task: str, function: Callable[..., Any], *arguments: Any) -> bool:
+def run_logging_errors(
+    task: str, function: Callable[..., Any], *arguments: Any
+) -> bool:
     """Whether the function has done something.
 
     Its errors are logged: none may end the planner.
@@ -111,12 +115,13 @@ def attempt(task: str, function: Callable[..., Any], *arguments: Any) -> bool:
         return bool(function(*arguments))
     except CounterpoiseError as error:
         log.warning(
-            f"{task} failed; trying again",
+            "task failed; trying again",
+            task=task,
             error=type(error).__name__,
             reason=first_line(error),
         )
     except Exception as error:
-        log.error(f"{task} failed; trying again", exc_info=error)
+        log.error("task failed; trying again", task=task, exc_info=error)
     return False
 
 
@@ -141,7 +146,7 @@ def plan_one(database: Database, compute: Callable[[Step], Plan] | None = None) 
     except DatabaseUnusable:  # the step is not at fault; its claim expires
         raise
     except Exception as error:  # noqa: BLE001  an error in one study's step must not stop the others
-        backoff_s = min(2.0**step.faults, LONGEST_BACKOFF_S)
+        backoff_s = backoff(1.0, step.faults, LONGEST_RETRY_S)
         step_log.error("step failed", retry_s=backoff_s, exc_info=error)
         fault = "".join(traceback.format_exception_only(error)).strip()
         record_fault(database, step, fault, backoff_s)

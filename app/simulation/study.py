@@ -1,7 +1,7 @@
 """A study with heterogeneous workers in virtual time, driven by the rules that drive
 the service.
 
-`due` says what happens next and `propose` what to evaluate. A step reads what is known
+`due` decides what happens next, `propose` what to evaluate. A step reads what is known
 when it becomes due; its samples appear when its planning time is over.
 """
 

@@ -6,7 +6,7 @@ variables.
 Counters are stored, not computed: an objective's counters change in the transaction
 that settles a job, so progress costs the same at 10^3 and 10^6 jobs. Leased jobs are
 few (one per busy slot) and are counted by index; ready = created - leased - done -
-failed - superseded.
+infeasible - failed - superseded - waiting.
 
 `sqlite_autoincrement`: without it SQLite reuses the id of a deleted last row; "job 17"
 must always mean the same job.
@@ -121,7 +121,7 @@ studies = Table(
     _count("withdrawn"),
     _count("step"),
     # Live slots that serve the slowest runs, and full samples to plan ahead because
-    # planning takes time; both followed only with `overlap: "auto"`.
+    # planning takes time; followed with `overlap` or `batch_size` "auto".
     _count("slow_slots"),
     _count("lookahead"),
     # Imported samples are data, not budget. Complete ones replace samples of the
@@ -241,7 +241,7 @@ samples = Table(
     # The search step that made a cheap-only sample a full one.
     _reference("promoted_by", steps, nullable=True),
     Column("x", Point, nullable=False),
-    # A hash of x (`store.studies.samples.point_hash`), by which a known point is found.
+    # A hash of x (`store.studies.new_samples.point_hash`), by which a known point is found.
     Column("point", String(16)),
     # Imported, not proposed: the number of the study's sequence from which on steps
     # read it.
@@ -330,7 +330,7 @@ workers = Table(
     Column("instance", String(64)),
     Column("other_instance", String(64)),
     Column("shared_at", Double),
-    # Set when it ends and says so; cleared by its next ask.
+    # Set by its goodbye; cleared by its next ask.
     Column("left_at", Double),
     # Set by an engineer: it gets no more jobs.
     Column("drained", Boolean, nullable=False, server_default=false()),

@@ -19,7 +19,7 @@ from sqlalchemy import text
 from app.domain.samples import NewSample
 from app.domain.studies import NewObjective
 from app.store.database import Database
-from app.store.studies.samples import add_samples
+from app.store.studies.new_samples import add_samples
 from app.store.studies.studies import create_study, objectives_of
 from app.store.upgrade import upgrade
 from benchmarks.server_processes import serving

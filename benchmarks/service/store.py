@@ -21,7 +21,7 @@ from app.domain.studies import NewObjective
 from app.domain.workers import WorkerSeen
 from app.service.work.tell import tell
 from app.store.database import Database
-from app.store.studies.samples import add_samples
+from app.store.studies.new_samples import add_samples
 from app.store.studies.studies import create_study, objectives_of
 from app.store.upgrade import upgrade
 from app.store.work.lease_queue import lease_jobs, open_attempts

@@ -176,7 +176,7 @@ class JobView(BaseModel):
         None, description="how its last attempt failed, if it did"
     )
     message: str | None = Field(
-        None, description="the last line of what its worker said about that"
+        None, description="the last line of what its worker reported about that"
     )
 
 

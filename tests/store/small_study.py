@@ -9,7 +9,7 @@ from app.domain.samples import NewSample
 from app.domain.studies import CoObjectives, NewObjective
 from app.domain.workers import WorkerSeen
 from app.store.database import Database
-from app.store.studies.samples import add_samples
+from app.store.studies.new_samples import add_samples
 from app.store.studies.studies import create_study, objectives_of
 from app.store.work.lease_queue import lease_jobs, open_attempts
 from app.store.work.workers import register_workers

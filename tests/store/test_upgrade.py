@@ -15,8 +15,8 @@ from sqlalchemy import Connection, func, select, text, update
 
 from app.errors import DatabaseBehind, DatabaseUnusable
 from app.store.database import Database
-from app.store.studies.points import samples_at
-from app.store.studies.samples import point_hash
+from app.store.studies.new_samples import point_hash
+from app.store.studies.points import samples_at_points
 from app.store.tables import attempts, jobs, metadata, objectives, workers
 from app.store.upgrade import (
     MIGRATIONS,
@@ -175,7 +175,7 @@ def test_points_of_samples_that_were_there_before_are_found_again(
     database.write(fill)
     upgrade(database)
     with database.read() as connection:
-        found = samples_at(connection, 7, [(0.1, 2.0), (0.0, 3.0), (0.5, 0.5)])
+        found = samples_at_points(connection, 7, [(0.1, 2.0), (0.0, 3.0), (0.5, 0.5)])
     assert {point: [row.id for row in rows] for point, rows in found.items()} == {
         (0.1, 2.0): [3],
         (0.0, 3.0): [4],

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from app.errors import DatabaseUnusable
 from app.service.work.tell import tell
 from app.store.database import Database
 from counterpoise.wire.work import Tell, Told
@@ -55,6 +56,10 @@ class TellBatcher:
             batch = self._next_batch()
             try:
                 await self._record_together(batch)
+            except DatabaseUnusable as error:
+                # It would fail for each of them again, perhaps after a long wait
+                for request in batch:
+                    request.fail(error)
             except Exception:  # noqa: BLE001  an error of one request must not fail the others
                 await self._record_one_by_one(batch)
 

@@ -50,10 +50,10 @@ def joins_of(
     the step was computed gets none: the next step reads it.
     """
     for position, proposal in enumerate(proposed):
-        here = existing.get(tuple(proposal.x), ())
-        if not here or proposal.repeated:
+        samples_here = existing.get(tuple(proposal.x), ())
+        if not samples_here or proposal.repeated:
             continue
-        sample = here[0]
+        sample = samples_here[0]
         is_open = not (sample.full or sample.is_imported or sample.id in promoted)
         runs = proposal.objectives if is_open and not proposal.full else ()
         known = has_job.get(sample.id, ())

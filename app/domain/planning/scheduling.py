@@ -46,7 +46,7 @@ def progress_of(
     if has_common_points:
         streams = _common_stream(objectives, cheap, ratios, streaming)
     else:
-        streams = [each for each in cheap if _has_stream(each, streaming)]
+        streams = [run for run in cheap if _has_stream(run, streaming)]
     return Progress(
         phase=study.phase,
         n=study.planned_full,
@@ -79,8 +79,8 @@ def _common_stream(
         return []
     begun = [objective for objective in objectives if objective.generation != 0]
     largest = max((ratios[objective.position] for objective in cheap), default=0.0)
-    leading = begun or [each for each in cheap if ratios[each.position] == largest]
-    return [each for each in leading if each in cheap and _has_stream(each, streaming)]
+    leading = begun or [run for run in cheap if ratios[run.position] == largest]
+    return [run for run in leading if run in cheap and _has_stream(run, streaming)]
 
 
 def _has_stream(objective: Objective, streaming: Collection[int]) -> bool:

@@ -81,7 +81,7 @@ Decision = Nothing | Generation | Step | Finish
 
 
 def due(progress: Progress) -> Decision:
-    """The one thing that is due now; the caller applies it and asks again."""
+    """The one thing that is due now; the caller applies it and calls this again."""
     if progress.phase is Phase.FINISHED:
         return Nothing()
     left = progress.budget - progress.planned
@@ -126,7 +126,7 @@ def planned_ahead(slots: int, planning_s: float, duration_s: float) -> int:
     `slots` runs end every `duration_s`. A step replaces the runs that had ended when it
     became due; those that end while it is planned are replaced by the next one. So the
     queue has to last for the planning of two steps. Planning that takes less than a
-    fiftieth of a run is not worth a proposal that knows one result less.
+    fiftieth of a run is not worth a proposal made with one result less.
     """
     if slots <= 0 or planning_s <= NEGLIGIBLE_PLANNING * duration_s:
         return 0

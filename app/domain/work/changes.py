@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.domain.jobs import Job
+from app.domain.samples import Evaluation
 from counterpoise.wire.codes import EventKind, FailureKind, JobState, Outcome
 from counterpoise.wire.specification import Output
 
@@ -93,6 +94,8 @@ class ChangeSet:
     anomalies: list[tuple[int, Outcome]] = field(default_factory=list)
     # Outputs whose limits rule a sample out as soon as a value breaks one
     limited: Limited = field(default_factory=dict)
+    # Samples that leave an infeasible result, but are ruled out by another one
+    still_ruled_out: set[int] = field(default_factory=set)
 
     @property
     def makes_jobs_ready(self) -> bool:
@@ -111,7 +114,21 @@ class ChangeSet:
         """Samples that a result of this change set rules out."""
         return {result.sample for result in self.results if self.rules_out(result)}
 
-    def rules_out(self, result: Result) -> bool:
+    @property
+    def samples_leaving_infeasible(self) -> set[int]:
+        """Samples with a job that leaves its infeasible result: retried, or a late value."""
+        return {change.job.sample for change in self.leaving_infeasible}
+
+    @property
+    def leaving_infeasible(self) -> list[JobChange]:
+        return [
+            change
+            for change in self.jobs
+            if change.job.state is JobState.INFEASIBLE
+            and change.state is not JobState.INFEASIBLE
+        ]
+
+    def rules_out(self, result: Result | Evaluation) -> bool:
         """Whether the result is infeasible, or breaks a limit."""
         if result.failure is FailureKind.INFEASIBLE:
             return True

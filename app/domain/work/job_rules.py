@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.domain.backoff import backoff
 from app.domain.jobs import Attempt, Job
 from app.domain.studies import Limits
 from app.domain.work.changes import AttemptEnd, ChangeSet, JobChange, Result
@@ -268,12 +269,12 @@ def _after_loss(job: Job, limits: Limits) -> JobChange:
     if losses >= limits.max_losses:
         return JobChange(job, JobState.FAILED, errors=job.errors, losses=losses)
     return _returned(
-        job, limits, errors=job.errors, losses=losses, backoff_s=backoff(losses)
+        job,
+        limits,
+        errors=job.errors,
+        losses=losses,
+        backoff_s=backoff(FIRST_BACKOFF_S, losses - 1, LONGEST_BACKOFF_S),
     )
-
-
-def backoff(losses: int) -> float:
-    return min(FIRST_BACKOFF_S * 2.0 ** (losses - 1), LONGEST_BACKOFF_S)
 
 
 def _returned(

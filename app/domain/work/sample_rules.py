@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from app.domain.jobs import Job
+from app.domain.samples import Evaluation
 from app.domain.studies import CoObjectives, Objective, Study
 from app.domain.work.changes import (
     ChangeSet,
@@ -74,6 +75,36 @@ def _open_after(changes: ChangeSet, co_objectives: CoObjectives) -> Counter[int]
         outputs = 1 + len(co_objectives.get(change.job.objective, ()))
         open_after[change.job.sample] += change.opened * outputs
     return open_after
+
+
+def find_still_ruled_out(
+    changes: ChangeSet,
+    results: Iterable[Evaluation],
+    jobs: Iterable[Job],
+    co_objectives: CoObjectives,
+) -> set[int]:
+    """Samples that leave an infeasible result, but have another one that rules them
+    out.
+
+    `results` in the order of the sequence, and `jobs`: all of these samples. The result
+    of a job that is tried again no longer counts.
+    """
+    changed = {change.job.id: change.state for change in changes.jobs}
+    taken_back = set()  # sample, output
+    for job in jobs:
+        if changed.get(job.id, job.state) not in (JobState.DONE, JobState.INFEASIBLE):
+            for output in (job.objective, *co_objectives.get(job.objective, ())):
+                taken_back.add((job.sample, output))
+    for change in changes.leaving_infeasible:  # their old results
+        run = change.job.objective
+        for output in (run, *co_objectives.get(run, ())):
+            taken_back.add((change.job.sample, output))
+    last = {(result.sample, result.objective): result for result in results}
+    return {
+        sample
+        for (sample, output), result in last.items()
+        if (sample, output) not in taken_back and changes.rules_out(result)
+    }
 
 
 def limits_of_cheap_runs(study: Study, objectives: Sequence[Objective]) -> Limited:

@@ -118,7 +118,7 @@ def _meanings(
             )
         return []
     separator = next(
-        (each for each in SEPARATORS if len(titles) == 1 and each in titles[0]), None
+        (mark for mark in SEPARATORS if len(titles) == 1 and mark in titles[0]), None
     )
     if separator:
         detail = f"the columns are separated by {SEPARATORS[separator]}; separate them by commas, and write decimals"

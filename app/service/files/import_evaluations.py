@@ -13,8 +13,8 @@ from app.service.planning.schedule import schedule_due_steps, schedule_initial
 from app.service.studies.lifecycle import require_study
 from app.service.work.other_jobs import add_changes_of_other_jobs
 from app.store.database import Connection, Database
-from app.store.studies.points import jobs_of_samples, known_outcomes, samples_at
-from app.store.studies.samples import add_jobs, add_samples
+from app.store.studies.new_samples import add_jobs, add_samples
+from app.store.studies.points import jobs_of_samples, known_outcomes, samples_at_points
 from app.store.studies.steps import due_steps
 from app.store.studies.studies import change_study, find_study_by_id, objectives_of
 from app.store.wakeups import notify
@@ -84,7 +84,7 @@ def _changes(
     )
     changes.changes.limited = limits_of_cheap_runs(study, objectives)
     points = changes.merge(reading.evaluations)
-    samples = samples_at(connection, study.id, list(points))
+    samples = samples_at_points(connection, study.id, list(points))
     sample_ids = sorted(sample.id for sample in chain.from_iterable(samples.values()))
     outcomes = known_outcomes(connection, sample_ids)
     jobs = jobs_of_samples(connection, sample_ids, lock=lock)

@@ -132,9 +132,9 @@ class ImportChanges:
         left = list(existing)
         found: list[Sequence[Existing]] = []
         for given in rows:
-            same = [each for each in left if _agrees(given, each.outcomes)][:1]
+            same = [known for known in left if _agrees(given, known.outcomes)][:1]
             found.append(same)
-            left = [each for each in left if each not in same]
+            left = [known for known in left if known not in same]
         return found
 
     def take(

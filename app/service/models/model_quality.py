@@ -15,7 +15,7 @@ from app.store.monitoring.steps import (
     full_samples_of_steps,
     search_steps,
 )
-from app.store.studies.samples import evaluations_of
+from app.store.studies.evaluations import evaluations_of
 from app.store.studies.studies import objectives_of
 from counterpoise.wire.codes import ModelAssessment
 from counterpoise.wire.monitoring.models import (

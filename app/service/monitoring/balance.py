@@ -10,7 +10,7 @@ from app.domain.studies import Objective, Study
 from app.service.studies.lifecycle import require_study
 from app.store.database import Database
 from app.store.monitoring.steps import StepPart, search_steps
-from app.store.studies.samples import last_durations
+from app.store.studies.evaluations import last_durations
 from app.store.studies.studies import objectives_of
 from counterpoise.wire.monitoring.balance import (
     BalanceView,

@@ -51,9 +51,9 @@ def hypervolume_line(
     """The hypervolume at a few steps, and the size of the front at the last."""
     steps = _steps(connection, study, spread(study.step, most - 1))
     recorded = [step.record["hypervolume"] for step in steps]
-    known = [each for each in recorded if each]
+    known = [record for record in recorded if record]
     front = known[-1].get("front") if known else None
-    return [each["value"] for each in known], front
+    return [record["value"] for record in known], front
 
 
 def _steps(
@@ -123,7 +123,7 @@ def _difference(first: StepPart, last: StepPart, name: str) -> Any:
 
 def _last_hypervolume(steps: Sequence[StepPart]) -> dict[str, Any]:
     recorded = [step.record["hypervolume"] for step in steps]
-    known = [each for each in recorded if each]
+    known = [record for record in recorded if record]
     return known[-1] if known else {}
 
 

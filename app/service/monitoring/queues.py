@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from app.domain.studies import Objective, Study
+from app.domain.work.sample_rules import runs_that_wait
 from app.domain.workers import Worker
 from app.store.database import Connection
 from app.store.studies.jobs import head_ages
@@ -19,7 +20,8 @@ def queue_depths(
 ) -> list[QueueDepth]:
     runs = [objective for objective in objectives if objective.has_jobs]
     leased = leased_counts(connection, study.id)
-    ages = head_ages(connection, [run.id for run in runs])
+    after_cheap = runs_that_wait(study, objectives)
+    ages = head_ages(connection, [run.id for run in runs], after_cheap)
     workers = [
         worker
         for worker in live_workers(connection)
@@ -38,7 +40,7 @@ def queue_depths(
             waiting=run.waiting,
             waiting_s=age_s,
             reason=reason,
-            detail=None if reason is None else _detail(reason, run.name, ready, age_s),
+            detail=None if reason is None else _detail(reason, ready, age_s),
         )
         depths.append(depth)
     return depths
@@ -61,7 +63,7 @@ def _reason(
     return WaitReason.BACKING_OFF if age_s is None else WaitReason.WORKERS_BUSY
 
 
-def _detail(reason: WaitReason, objective: str, ready: int, age_s: float | None) -> str:
+def _detail(reason: WaitReason, ready: int, age_s: float | None) -> str:
     jobs = "1 job waits" if ready == 1 else f"{ready} jobs wait"
     since = "" if age_s is None else f", the first for {format_span(max(age_s, 0.0))}"
     consequence = {
@@ -71,4 +73,4 @@ def _detail(reason: WaitReason, objective: str, ready: int, age_s: float | None)
         WaitReason.WORKERS_BUSY: "all workers that take it are busy",
         WaitReason.BACKING_OFF: "they failed and are tried again shortly",
     }
-    return f"{objective}: {jobs}{since}: {consequence[reason]}"
+    return f"{jobs}{since}: {consequence[reason]}"

@@ -30,8 +30,8 @@ from app.store.monitoring.attempts import (
     slots_of_workers,
     start_of_latest,
 )
+from app.store.studies.evaluations import last_durations
 from app.store.studies.jobs import database_time
-from app.store.studies.samples import last_durations
 from app.store.studies.studies import objectives_of
 from counterpoise.wire.monitoring.timeline import (
     SlotRow,
@@ -165,7 +165,7 @@ def _medians(
     connection: Connection, attempts: Sequence[SlotAttempt]
 ) -> dict[int, float]:
     """Median duration by objective, of objectives that run."""
-    running = {each.objective for each in attempts if each.ended_at is None}
+    running = {attempt.objective for attempt in attempts if attempt.ended_at is None}
     durations = last_durations(connection, sorted(running), LAST_DURATIONS)
     return {run: statistics.median(times) for run, times in durations.items() if times}
 

@@ -17,8 +17,8 @@ from app.service.planning.slots import lookahead_of
 from app.store.database import Connection, Database
 from app.store.monitoring.step_models import replace_step_models
 from app.store.studies.joins import find_joins, join_samples, recorded
+from app.store.studies.new_samples import add_samples
 from app.store.studies.promotion import promote_samples
-from app.store.studies.samples import add_samples
 from app.store.studies.steps import fail_step, finish_step, give_back_claim
 from app.store.studies.studies import (
     change_objective,

@@ -35,11 +35,13 @@ from app.service.planning.snapshot import problem_of, read_past, search_snapshot
 from app.service.planning.user_units import from_cube
 from app.service.planning.versions import versions
 from app.store.database import Connection, Database
-from app.store.studies.samples import count_evaluations
+from app.store.studies.evaluations import count_evaluations
 from app.store.studies.steps import steps_of
 from app.store.studies.studies import find_study_by_id, objectives_of
 from counterpoise.wire.codes import StepKind
 from counterpoise.wire.specification import Specification
+
+STEPS_AT_ONCE = 8
 
 
 def compute_step(database: Database, step: Step, fit: Map = map) -> Plan:
@@ -224,12 +226,19 @@ def _reference_point(connection: Connection, step: Step) -> list[float] | None:
     """The hypervolume's reference point, which stays that of the study's first search
     step.
     """
-    for other in steps_of(connection, step.study, StepKind.SEARCH):
-        if other.id < step.id:  # later ones exist when a step is replayed
+    after = 0
+    # A few at a time, as mostly the first one has it and records are large
+    while page := steps_of(
+        connection, step.study, StepKind.SEARCH, after=after, limit=STEPS_AT_ONCE
+    ):
+        for other in page:
+            if other.id >= step.id:  # later ones exist when a step is replayed
+                return None
             recorded = (other.record or {}).get("hypervolume")
             if recorded:
                 reference: list[float] = recorded["reference"]
                 return reference
+        after = page[-1].id
     return None
 
 
@@ -239,7 +248,7 @@ def _slow_evaluations(
     step: Step,
 ) -> dict[str, float]:
     """How often the slowest run was evaluated, and how long that took in all."""
-    ratios = step.inputs.get("ratios") or [each.ratio for each in objectives]
+    ratios = step.inputs.get("ratios") or [objective.ratio for objective in objectives]
     runs = [objective for objective in objectives if objective.has_jobs]
     slowest = min(runs, key=lambda run: ratios[run.position])
     count, seconds = count_evaluations(connection, slowest.id, step.due_seq)

@@ -13,13 +13,14 @@ from app.domain.steps import NO_OBJECTIVE, step_name
 from app.domain.studies import Objective, Study
 from app.domain.work.changes import ChangeSet, Event
 from app.store.database import Connection
-from app.store.studies.samples import last_durations, unsettled_full_samples
+from app.store.studies.evaluations import last_durations
+from app.store.studies.samples import unsettled_full_samples
 from app.store.studies.steps import (
+    count_steps,
     drop_due,
     due_steps,
     find_step,
     make_due,
-    steps_of,
 )
 from app.store.studies.studies import change_objective, change_study, objectives_of
 from app.store.wakeups import notify
@@ -86,7 +87,7 @@ def schedule_initial(connection: Connection, study: Study) -> None:
     drop_due(connection, study.id, [StepKind.INITIAL])
     # Numbered, because a study that was stopped with its design may be extended, and
     # needs another one.
-    number = len(steps_of(connection, study.id, StepKind.INITIAL))
+    number = count_steps(connection, study.id, StepKind.INITIAL)
     missing = study.spec.initial_count - study.imported_complete
     inputs = {"size": max(missing, 0), "budget": study.budget}
     make_due(connection, study.id, StepKind.INITIAL, number, study.sequence, inputs)

@@ -11,9 +11,10 @@ from app.domain.steps import Step
 from app.domain.studies import Objective, Study
 from app.domain.workers import Worker
 from app.service.planning.schedule import schedule_due_steps
+from app.service.write_each import write_each
 from app.store.database import Connection, Database
+from app.store.studies.evaluations import last_durations
 from app.store.studies.jobs import database_time
-from app.store.studies.samples import last_durations
 from app.store.studies.studies import (
     active_studies,
     change_study,
@@ -37,13 +38,13 @@ def follow_slots(database: Database) -> int:
             return 0
         objectives = objectives_of_all(connection, [study.id for study in studies])
         workers = live_workers(connection, list(held_leases(connection)))
-    changed = 0
+    changed = {}
     for study in studies:
         slots = slow_slots(study, objectives[study.id], workers)
         if slots != study.slow_slots:
-            database.write(_change_slots, study.id, slots)
-            changed += 1
-    return changed
+            changed[study.id] = slots
+    write_each(database, _change_slots, changed)
+    return len(changed)
 
 
 def slow_slots(

@@ -28,8 +28,9 @@ from app.service.planning.user_units import (
     to_numbers,
 )
 from app.store.database import Connection
+from app.store.studies.evaluations import evaluations_until
 from app.store.studies.exclusions import excluded_until
-from app.store.studies.samples import evaluations_until, samples_of, wanted_outputs
+from app.store.studies.samples import samples_of, wanted_outputs
 from app.store.studies.steps import steps_of
 from app.store.studies.studies import objectives_of
 from counterpoise.wire.codes import StepKind
@@ -68,13 +69,13 @@ def read_past(
     runs = joined_runs(connection, step.study, all_samples)
     joined = {pair: run for pair, run in runs.items() if _was_proposed(run, step)}
     known = {
-        sample.id: _as_it_was(sample, step)
+        sample.id: _before_later_promotion(sample, step)
         for sample in all_samples
-        if _was_there(sample, step)
+        if _existed_when_due(sample, step)
     }
     also_there = {sample for sample, _ in joined}
     samples = [
-        _as_it_was(sample, step)
+        _before_later_promotion(sample, step)
         for sample in all_samples
         if sample.id in known or sample.id in also_there
     ]
@@ -110,7 +111,7 @@ def read_past(
     )
 
 
-def _was_there(sample: Sample, step: Step) -> bool:
+def _existed_when_due(sample: Sample, step: Step) -> bool:
     """Whether the sample existed when the step became due; later ones exist when a step
     is replayed.
     """
@@ -134,7 +135,7 @@ def _was_proposed(proposal: Sample | JoinedRun, step: Step) -> bool:
     return True
 
 
-def _as_it_was(sample: Sample, step: Step) -> Sample:
+def _before_later_promotion(sample: Sample, step: Step) -> Sample:
     """Without a promotion that came with this step or later."""
     if sample.promoted_in is None or step.kind is StepKind.CLOSING:
         return sample

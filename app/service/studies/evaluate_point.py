@@ -11,8 +11,8 @@ from app.service.planning.schedule import is_step_waiting
 from app.service.studies.lifecycle import require_study
 from app.service.studies.points import parse_point
 from app.store.database import Connection, Database
-from app.store.studies.points import jobs_of_samples, samples_at
-from app.store.studies.samples import add_samples
+from app.store.studies.new_samples import add_samples
+from app.store.studies.points import jobs_of_samples, samples_at_points
 from app.store.studies.studies import change_study, objectives_of
 from app.store.wakeups import notify
 from app.store.work.apply_changes import apply
@@ -80,7 +80,7 @@ def _parse(
 
 
 def _require_new(connection: Connection, study: Study, x: Sequence[float]) -> None:
-    samples = samples_at(connection, study.id, [tuple(x)])
+    samples = samples_at_points(connection, study.id, [tuple(x)])
     for existing in samples.values():
         raise RequestRefused(
             f"sample {existing[0].id} has this point already; `study retry` runs failed jobs again,"

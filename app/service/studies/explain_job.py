@@ -10,10 +10,11 @@ from app.domain.samples import Evaluation
 from app.domain.studies import ENDING_DETAILS, Objective, Study, co_objectives_of
 from app.domain.times import iso
 from app.errors import JobUnknown
-from app.service.studies.promotion_story import promotion_of
+from app.service.studies.explain_promotion import promotion_of
 from app.store.database import Connection, Database
+from app.store.studies.evaluations import evaluations_of
 from app.store.studies.jobs import database_time, find_job, queue_head
-from app.store.studies.samples import evaluations_of, find_sample
+from app.store.studies.samples import find_sample
 from app.store.studies.studies import find_study_by_id, objectives_of
 from app.store.work.attempts import AttemptOfWorker, last_attempts
 from app.store.work.workers import held_leases, live_workers
@@ -176,7 +177,7 @@ def _why_ready(facts: _Facts) -> list[str]:
     reasons = []
     if facts.attempts:
         last = facts.attempts[-1]
-        ended = last.attempt.failure or last.attempt.outcome or "it runs"
+        ended = last.attempt.failure or last.attempt.outcome
         reasons.append(
             f"attempt {last.attempt.number}, with worker {last.worker}, ended: {ended}"
         )

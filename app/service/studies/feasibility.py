@@ -29,13 +29,13 @@ def feasibility_items(study: Study, last_steps: Sequence[Step]) -> list[HealthIt
     name = step.name(study.spec.output_names)
     if study.spec.is_limited:
         detail = (
-            f"up to step {step.number} no full sample had all its values and kept all limits;"
+            f"at step {name} no full sample had all its values and kept all limits;"
             f" `counterpoise study front {study.name}` lists those that break them least"
         )
         remedy = "check the limits, or extend the study"
     else:
         detail = (
-            f"up to step {step.number} no full sample had all its values:"
+            f"at step {name} no full sample had all its values:"
             " a run of each has failed, or found it infeasible"
         )
         remedy = "retry what has failed, or extend the study"

@@ -2,7 +2,7 @@
 limits.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from itertools import compress
 
 from app.domain.studies import Study
@@ -12,14 +12,11 @@ from app.service.studies.lifecycle import require_study
 from app.service.studies.listings import sample_views
 from app.store.database import Connection, Database
 from app.store.studies.changes import full_samples_changed
-from app.store.studies.samples import (
-    page_of_full_values,
-    page_of_samples,
-    samples_at,
-)
+from app.store.studies.evaluations import page_of_full_values
+from app.store.studies.samples import page_of_samples, samples_by_id
 from counterpoise.wire.codes import FrontCode
 from counterpoise.wire.specification import Specification
-from counterpoise.wire.views import FrontItem, FrontView, SampleView
+from counterpoise.wire.views import FrontItem, FrontView, NearlyFeasible, SampleView
 
 FRONT_PAGE = 10_000
 # With more values since the kept front it is computed anew
@@ -32,39 +29,41 @@ def front(database: Database, name: str) -> list[FrontItem]:
 
 def front_view(database: Database, name: str) -> FrontView:
     """The front; without a feasible sample the reason, and the least violating ones."""
-    others: list[SampleView] = []
     with database.read() as connection:
         study = require_study(connection, name)
-        kept = kept_fronts(database)
-        best = _best(connection, study, kept.get(study.id))
-        kept.put(study.id, KeptFront(study.sequence, best))
-        if not best:
-            for samples in _full_samples(connection, study):
-                others += _breaking(samples)
-    if best:
+        fronts = kept_fronts(database)
+        front = _front(connection, study, fronts.get(study.id))
+        fronts.put(study.id, front)
+    if front.best:
         items = [
             FrontItem(sample=view.sample, step=view.step, x=view.x, values=view.values)
-            for view in best
+            for view in front.best
         ]
         return FrontView(items=items, next=None)
-    if not others:
-        detail = "no full sample has all its values yet"
+    if not front.nearest:
+        detail = "no full sample that is not excluded has all its values yet"
         return FrontView(items=[], next=None, code=FrontCode.NO_SAMPLE, detail=detail)
     return FrontView(
         items=[],
         next=None,
         code=FrontCode.NO_FEASIBLE_SAMPLE,
         detail=NO_FEASIBLE_DETAIL,
-        least_violating=least_violating(study.spec, others),
+        least_violating=front.nearest,
     )
+
+
+def _front(connection: Connection, study: Study, kept: KeptFront | None) -> KeptFront:
+    if kept is not None and kept.sequence == study.sequence:
+        return kept
+    best = _best(connection, study, kept)
+    nearest = [] if best else _nearest(connection, study)
+    return KeptFront(study.sequence, best, nearest)
 
 
 def _best(
     connection: Connection, study: Study, kept: KeptFront | None
 ) -> list[SampleView]:
     """The front; what is kept of an earlier one saves reading all samples again."""
-    if kept is not None and kept.sequence == study.sequence:
-        return kept.best
     changed = None
     if kept is not None:
         changed = full_samples_changed(
@@ -87,22 +86,20 @@ def _best_of_all(connection: Connection, study: Study) -> list[SampleView]:
     while page := page_of_full_values(connection, study.id, after, FRONT_PAGE):
         best = _nondominated(study.spec, best | page)
         after = max(page)
-    return sample_views(connection, study, samples_at(connection, best))
+    return sample_views(connection, study, samples_by_id(connection, best))
 
 
-def _full_samples(connection: Connection, study: Study) -> Iterator[list[SampleView]]:
+def _nearest(connection: Connection, study: Study) -> list[NearlyFeasible]:
+    """The samples that break the limits least."""
+    breaking: list[SampleView] = []
     after = 0
     while samples := page_of_samples(
         connection, study.id, after, FRONT_PAGE, full=True
     ):
-        yield sample_views(connection, study, samples)
+        views = sample_views(connection, study, samples)
+        breaking += [view for view in views if view.broken_limits and not view.excluded]
         after = samples[-1].id
-
-
-def _breaking(samples: Sequence[SampleView]) -> list[SampleView]:
-    return [
-        sample for sample in samples if sample.broken_limits and not sample.excluded
-    ]
+    return least_violating(study.spec, breaking)
 
 
 def _nondominated(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from app.domain.steps import Step
 from app.domain.studies import ENDING_DETAILS, Objective, Study
+from app.domain.work.sample_rules import runs_that_wait
 from app.domain.workers import Worker
 from app.service.studies.health_of_runs import (
     hanging_run_items,
@@ -14,7 +15,7 @@ from app.service.studies.health_of_runs import (
 )
 from app.store.database import Connection
 from app.store.studies.jobs import database_time, head_ages
-from app.store.studies.steps import LONGEST_CLAIM_S, due_steps
+from app.store.studies.steps import LONGEST_CLAIM_AHEAD_S, due_steps
 from app.store.work.workers import live_workers, running_jobs
 from counterpoise.wire.codes import Ending, HealthCode, StudyState
 from counterpoise.wire.text import format_span
@@ -41,7 +42,8 @@ def health(
         if matches(worker.studies, study.name)
     ]
     waiting = _waiting(study, objectives, views)
-    ages = head_ages(connection, [objective.id for objective in waiting])
+    after_cheap = runs_that_wait(study, objectives)
+    ages = head_ages(connection, [objective.id for objective in waiting], after_cheap)
     steps = due_steps(connection, study.id)
     now = database_time(connection)
     items = _study_items(study, views)
@@ -130,15 +132,14 @@ def _missing_worker_items(
 def _step_items(study: Study, step: Step, now: float) -> list[HealthItem]:
     items = []
     name = step.name(study.spec.output_names)
-    title = f"step {step.kind} {step.number}"
     if step.fault:
         often = "once" if step.faults == 1 else f"{step.faults} times"
-        detail = f"{title} failed {often} and will be tried again: {step.fault}"
+        detail = f"step {name} failed {often} and will be tried again: {step.fault}"
         items.append(HealthItem(code=HealthCode.STEP_FAILED, detail=detail, step=name))
     waiting_since = max(step.due_at, step.retry_at or 0.0)
     is_late = now - waiting_since > LATE_PLAN_S
     if study.state is StudyState.ACTIVE and is_late and not _is_claimed(step, now):
-        detail = f"{title} has been due for {format_span(now - step.due_at)}; is a planner running?"
+        detail = f"step {name} has been due for {format_span(now - step.due_at)}; is a planner running?"
         items.append(
             HealthItem(code=HealthCode.PLANNER_MISSING, detail=detail, step=name)
         )
@@ -150,15 +151,15 @@ def _is_claimed(step: Step, now: float) -> bool:
     a clock that was set back.
     """
     until = step.claim_expires_at
-    return until is not None and now <= until <= now + LONGEST_CLAIM_S
+    return until is not None and now <= until <= now + LONGEST_CLAIM_AHEAD_S
 
 
 def _failure_items(study: Study, view: OutputView) -> list[HealthItem]:
     if not view.failed or view.same_run_as is not None:
         return []
-    settled = view.failed + view.done
+    evaluated = view.done + view.infeasible + view.failed
     detail = (
-        f"objective {view.name}: {view.failed} of {settled} settled jobs failed;"
+        f"objective {view.name}: {view.failed} of {evaluated} evaluated jobs failed;"
         f" `counterpoise study retry {study.name}` runs them again"
     )
     return [HealthItem(code=HealthCode.JOBS_FAILED, detail=detail, objective=view.name)]

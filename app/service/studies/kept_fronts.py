@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from app.store.database import Database
-from counterpoise.wire.views import SampleView
+from counterpoise.wire.views import NearlyFeasible, SampleView
 
 MOST_KEPT = 32  # studies of one database
 
@@ -17,6 +17,7 @@ MOST_KEPT = 32  # studies of one database
 class KeptFront:
     sequence: int  # of the study, when the front was computed
     best: list[SampleView]
+    nearest: list[NearlyFeasible]  # where there is no feasible sample
 
 
 class KeptFronts:

@@ -1,7 +1,7 @@
 """Studies: create, pause, resume, stop, extend, retry, delete."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from app.domain.jobs import Job
@@ -15,6 +15,7 @@ from app.domain.studies import (
 )
 from app.domain.work import job_rules
 from app.domain.work.changes import ChangeSet, Event, supersede
+from app.domain.work.sample_rules import limits_of_cheap_runs
 from app.errors import (
     ObjectiveUnknown,
     RequestRefused,
@@ -23,6 +24,7 @@ from app.errors import (
     StudyUnknown,
 )
 from app.service.planning.schedule import schedule_due_steps, schedule_initial
+from app.service.work.other_jobs import keep_ruled_out
 from app.store.database import Connection, Database
 from app.store.events import feed_deletion
 from app.store.studies.steps import drop_due
@@ -60,6 +62,8 @@ from counterpoise.wire.specification import (
     Specification,
 )
 
+SEED_BITS = 53  # so many fit into a number of JavaScript, which has no integers
+
 
 def require_study(connection: Connection, name: str, *, lock: bool = False) -> Study:
     """The study of this name, or StudyUnknown."""
@@ -95,14 +99,14 @@ def create(
 def _create(
     connection: Connection, spec: Specification, lease_s: float, paused: bool
 ) -> bool:
-    seed = spec.seed if spec.seed is not None else secrets.randbits(62)
+    seed = spec.seed if spec.seed is not None else secrets.randbits(SEED_BITS)
     state = StudyState.PAUSED if paused else StudyState.ACTIVE
     study = create_study(connection, spec, seed, _new_objectives(spec, lease_s), state)
     if study is None:
         existing = find_study(connection, spec.name)
         if existing is None:  # deleted in this moment
             return _create(connection, spec, lease_s, paused)
-        _require_same(existing.spec, spec)
+        _require_same(existing, spec)
         return False
     apply(
         connection,
@@ -134,7 +138,11 @@ def _new_objectives(spec: Specification, default_lease_s: float) -> list[NewObje
     return found
 
 
-def _require_same(existing: Specification, given: Specification) -> None:
+def _require_same(study: Study, given: Specification) -> None:
+    """A seed that the server has drawn may be given, too."""
+    existing = study.spec
+    if given.seed == study.seed:
+        existing = existing.model_copy(update={"seed": study.seed})
     fields = sorted(Specification.model_fields)
     differing = [
         name for name in fields if getattr(existing, name) != getattr(given, name)
@@ -253,26 +261,36 @@ def _retry(
     state = JobState.INFEASIBLE if infeasible else JobState.FAILED
     runs = _runs(study, objectives, names)
     jobs = lock_settled_jobs(connection, study.id, runs, state)
-    if infeasible:
-        jobs += _withdrawn_with(connection, jobs)
     if not jobs:
         return 0
-    changes = ChangeSet(events=[Event(EventKind.RETRIED, {"jobs": len(jobs)})])
+    co_objectives = co_objectives_of(objectives)
+    changes = ChangeSet(limited=limits_of_cheap_runs(study, objectives))
     for job in jobs:
         job_rules.retry(changes, job)
-    apply(connection, study, changes, co_objectives_of(objectives))
+    keep_ruled_out(connection, changes, co_objectives)
+    if infeasible:
+        withdrawn = _withdrawn_with(connection, jobs, changes.still_ruled_out)
+        for job in withdrawn:
+            job_rules.retry(changes, job)
+        jobs += withdrawn
+    changes.events.append(Event(EventKind.RETRIED, {"jobs": len(jobs)}))
+    apply(connection, study, changes, co_objectives)
     # Their values are wanted, although it was stopped
     change_study(connection, study.id, cancel_running=False)
     notify(connection)
     return len(jobs)
 
 
-def _withdrawn_with(connection: Connection, infeasible: Sequence[Job]) -> list[Job]:
-    """The superseded jobs of full samples with these jobs."""
+def _withdrawn_with(
+    connection: Connection, infeasible: Sequence[Job], ruled_out: Collection[int]
+) -> list[Job]:
+    """The superseded jobs of full samples with these jobs, without samples that are
+    still ruled out.
+    """
     samples = {job.sample for job in infeasible if not job.cheap_only}
     return [
         job
-        for job in lock_all_jobs_of(connection, sorted(samples))
+        for job in lock_all_jobs_of(connection, sorted(samples - set(ruled_out)))
         if job.state is JobState.SUPERSEDED
     ]
 

@@ -9,8 +9,9 @@ from app.domain.times import iso
 from app.errors import ObjectiveUnknown
 from app.service.studies.lifecycle import require_study
 from app.store.database import Connection, Database
-from app.store.studies.jobs import LastAttempt, last_attempts, page_of_jobs
-from app.store.studies.samples import evaluations_of, page_of_samples
+from app.store.studies.evaluations import evaluations_of
+from app.store.studies.jobs import LastAttempt, last_attempt_of_each, page_of_jobs
+from app.store.studies.samples import page_of_samples
 from app.store.studies.steps import steps_of
 from app.store.studies.studies import objectives_of
 from app.store.work.attempts import AttemptOfWorker, attempts_at
@@ -82,14 +83,15 @@ def list_jobs(
 ) -> list[tuple[int, JobView]]:
     with database.read() as connection:
         study = require_study(connection, name)
-        ids = {each.name: each.id for each in objectives_of(connection, study.id)}
+        objectives = objectives_of(connection, study.id)
+        ids = {output.name: output.id for output in objectives}
         if objective is not None and objective not in ids:
             raise ObjectiveUnknown(
                 f"objective {objective!r} is not in study {name!r}{did_you_mean(objective, ids)}"
             )
         wanted = ids[objective] if objective is not None else None
         jobs = page_of_jobs(connection, study.id, after, limit, wanted, state)
-        attempts = last_attempts(connection, [job.id for job in jobs])
+        attempts = last_attempt_of_each(connection, [job.id for job in jobs])
         values = _values(connection, jobs)
     names = {id_: name for name, id_ in ids.items()}
     return [

@@ -12,7 +12,7 @@ from app.service.studies.feasibility import feasibility_items, feasible_count
 from app.service.studies.health import health
 from app.service.studies.lifecycle import require_study
 from app.store.database import Database
-from app.store.studies.samples import last_durations
+from app.store.studies.evaluations import last_durations
 from app.store.studies.steps import last_recorded_steps
 from app.store.studies.studies import leased_counts, objectives_of, page_of_studies
 from counterpoise.wire.codes import StepKind
@@ -60,7 +60,7 @@ def study_view(database: Database, name: str) -> StudyView:
         hypervolume=_hypervolume(study, last_steps),
         planning_s=_planning_s(last_steps),
         health=items,
-        spec=study.spec.model_dump(mode="json"),
+        spec=study.spec.model_dump(mode="json") | {"seed": study.seed},
     )
 
 

@@ -14,10 +14,9 @@ from app.domain.times import iso
 from app.domain.workers import WorkerSeen
 from app.fault_points import point
 from app.store.database import Connection, Database
-from app.store.studies.studies import definitions_of, find_queues
+from app.store.studies.studies import definitions_of, open_queues
 from app.store.work.lease_queue import any_ready, lease_jobs, open_attempts
 from app.store.work.workers import drained_among, register_workers
-from counterpoise.wire.codes import StudyState
 from counterpoise.wire.work import ALL, Ask, Job, matches
 
 QueueIds = tuple[int, ...]
@@ -29,7 +28,7 @@ def any_jobs_for(database: Database, asks: Sequence[Ask]) -> bool:
     Reads only, in a constant number of queries.
     """
     with database.read() as connection:
-        queues = queues_of(connection, asks)
+        queues = open_queues(connection, studies_of(asks))
         wanted: set[int] = set()
         for ask in asks:
             wanted.update(_wanted(ask, queues))
@@ -57,7 +56,7 @@ def _serve(
     connection: Connection, asks: Sequence[Ask], heartbeat_s: float
 ) -> list[list[Job]]:
     workers = register_workers(connection, [_seen(ask) for ask in asks])
-    queues = queues_of(connection, asks)
+    queues = open_queues(connection, studies_of(asks))
     groups: dict[QueueIds, list[int]] = {}  # by queues wanted: indices of asks
     for index, ask in enumerate(asks):
         wanted = _wanted(ask, queues)
@@ -92,20 +91,14 @@ def _seen(ask: Ask) -> WorkerSeen:
     )
 
 
-def queues_of(connection: Connection, asks: Sequence[Ask]) -> list[Queue]:
+def studies_of(asks: Iterable[Ask]) -> list[str] | None:
+    """The names of the studies that these asks are for; None: all."""
     names = set(chain.from_iterable(ask.studies for ask in asks))
-    return find_queues(connection, None if ALL in names else sorted(names))
+    return None if ALL in names else sorted(names)
 
 
 def _wanted(ask: Ask, queues: Sequence[Queue]) -> QueueIds:
-    """The queues that may have jobs for this ask."""
-    return tuple(
-        queue.id for queue in queues if _has_jobs(queue) and _is_wanted(ask, queue)
-    )
-
-
-def _has_jobs(queue: Queue) -> bool:
-    return queue.state is StudyState.ACTIVE and queue.unsettled > 0
+    return tuple(queue.id for queue in queues if _is_wanted(ask, queue))
 
 
 def _is_wanted(ask: Ask, queue: Queue) -> bool:
@@ -118,7 +111,8 @@ def _disjoint_batches(groups: Iterable[QueueIds]) -> list[list[QueueIds]]:
     """Batches in which no queue occurs twice, because a statement must not lease one
     job twice. Mostly one batch.
 
-    FIFO between asks that share a queue: the later one is in no earlier batch.
+    FIFO between groups of asks that share a queue: the later group is in no earlier
+    batch. Asks of one group are served in turn.
     """
     batches: list[list[QueueIds]] = []
     for group in groups:

@@ -5,8 +5,9 @@ durations.
 from app.domain.planning.ratios import LAST_DURATIONS
 from app.domain.studies import Objective, Study
 from app.domain.work.hanging_runs import longest_expected_s
+from app.service.write_each import write_each
 from app.store.database import Connection, Database
-from app.store.studies.samples import last_durations
+from app.store.studies.evaluations import last_durations
 from app.store.studies.studies import (
     active_studies,
     change_objective,
@@ -23,8 +24,7 @@ def follow_durations(database: Database) -> int:
         objectives = objectives_of_all(connection, [study.id for study in studies])
         for study in studies:
             changed |= _limits(connection, study, objectives[study.id])
-    for objective, timeout_s in changed.items():
-        database.write(_change, objective, timeout_s)
+    write_each(database, _change, changed)
     return len(changed)
 
 

@@ -3,9 +3,13 @@
 from collections.abc import Collection, Sequence
 
 from app.domain.studies import Queue
-from app.service.work.ask import queues_of
+from app.service.work.ask import studies_of
 from app.store.database import Connection, Database
-from app.store.studies.studies import objectives_of_all, study_names
+from app.store.studies.studies import (
+    find_queues,
+    objectives_of_all,
+    study_names,
+)
 from app.store.work.lease_queue import any_ready
 from app.store.work.workers import drained_among
 from counterpoise.wire.codes import EmptyReason, Ending, Phase, StudyState
@@ -25,7 +29,7 @@ MOST_NAMES = 3  # an ask may hold a thousand wrong ones
 
 def explain_empty_ask(database: Database, ask: Ask) -> Asked:
     with database.read() as connection:
-        queues = queues_of(connection, [ask])
+        queues = find_queues(connection, studies_of([ask]))
         is_drained = bool(drained_among(connection, [ask.worker]))
         unknown = _unknown_studies(connection, ask, queues) + _unknown_objectives(
             connection, ask, queues

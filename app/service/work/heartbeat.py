@@ -24,11 +24,11 @@ DETAILS = {
     CancelReason.STUDY_DELETED: "its study was deleted",
     CancelReason.LEASE_UNKNOWN: "this lease was never issued, or its study was deleted",
     CancelReason.LEASE_ENDED: "this lease has ended",
-    CancelReason.LEASE_EXPIRED: "the lease expired, and so did a later one",
+    CancelReason.LEASE_EXPIRED: "the lease expired; a later attempt has ended, and the job waits for another",
     CancelReason.LEASED_TO_ANOTHER: "the lease expired and another worker has the job",
     CancelReason.VALUE_KNOWN: "another worker's value came first",
     CancelReason.JOB_FAILED: "the job has failed for good",
-    CancelReason.SUPERSEDED: "the value is no longer needed; if it is known, tell it",
+    CancelReason.SUPERSEDED: "the value is no longer needed; it would still be recorded",
     CancelReason.SAMPLE_INFEASIBLE: "another run has found the point infeasible",
     CancelReason.CANCELLED: "an engineer cancelled the job",
 }

@@ -74,7 +74,10 @@ def settle_tells(connection: Connection, items: Sequence[Tell]) -> list[Told]:
     told: dict[int, Told] = {}  # by index
     for index, item in enumerate(items):
         if not locked.knows(item):
-            detail = f"lease {item.lease} was never issued for job {item.job}; tell with the pair that /ask returned"
+            detail = (
+                f"job {item.job} has no lease {item.lease}: tell with the pair that /ask returned,"
+                " or its study was deleted"
+            )
             told[index] = Told(job=item.job, status=404, detail=detail)
     before: AttemptsBefore = {}
     left = [index for index in range(len(items)) if index not in told]

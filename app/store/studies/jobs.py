@@ -1,6 +1,6 @@
 """Pages of jobs, and the heads of queues: a page costs the same, however far it is."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, case, func, literal, select, union_all
@@ -9,7 +9,15 @@ from app.domain.jobs import Job
 from app.store.records import job_from_row
 from app.store.sql.clock import database_now
 from app.store.sql.in_array import in_array
-from app.store.tables import READY, attempts, jobs, objectives, samples, workers
+from app.store.tables import (
+    READY,
+    attempts,
+    jobs,
+    objectives,
+    sample_values,
+    samples,
+    workers,
+)
 from app.store.work.row_locks import SELECT_JOBS
 from counterpoise.wire.codes import FailureKind, JobState
 
@@ -48,7 +56,9 @@ class LastAttempt:
     message: str | None
 
 
-def last_attempts(connection: Connection, ids: Sequence[int]) -> dict[int, LastAttempt]:
+def last_attempt_of_each(
+    connection: Connection, ids: Sequence[int]
+) -> dict[int, LastAttempt]:
     """The last attempt of each of these jobs; of a message the end."""
     latest = (
         select(attempts.c.job_id, func.max(attempts.c.number).label("number"))
@@ -84,9 +94,15 @@ _MESSAGE_END = func.substr(
 )
 
 
-def head_ages(connection: Connection, objectives_: Sequence[int]) -> dict[int, float]:
-    """For how many seconds the job at the head of each of these queues has been there;
+def head_ages(
+    connection: Connection, objectives_: Sequence[int], after_cheap: Collection[int]
+) -> dict[int, float]:
+    """For how many seconds the job at the head of each of these queues has been ready;
     one query.
+
+    A job is ready with its sample, when its last attempt ended, and, of the objectives
+    `after_cheap`, when the other values of its sample were known. When jobs were
+    retried is not stored.
     """
     if not objectives_:
         return {}
@@ -95,7 +111,10 @@ def head_ages(connection: Connection, objectives_: Sequence[int]) -> dict[int, f
         head = (
             select(
                 literal(objective, objectives.c.id.type).label("objective"),
-                (database_now() - samples.c.created_at).label("age_s"),
+                database_now().label("now"),
+                samples.c.created_at,
+                _last_end.label("last_end"),
+                _last_value.label("last_value"),
             )
             .join(jobs, jobs.c.sample_id == samples.c.id)
             .where(
@@ -107,9 +126,28 @@ def head_ages(connection: Connection, objectives_: Sequence[int]) -> dict[int, f
             .limit(1)
         )
         parts.append(select(head.subquery()))
-    return {
-        row.objective: float(row.age_s) for row in connection.execute(union_all(*parts))
-    }
+    ages = {}
+    for row in connection.execute(union_all(*parts)):
+        times = [row.created_at, row.last_end]
+        if row.objective in after_cheap:
+            times.append(row.last_value)
+        ready_at = max(time for time in times if time is not None)
+        ages[row.objective] = float(row.now - ready_at)
+    return ages
+
+
+_last_end = (
+    select(func.max(attempts.c.ended_at))
+    .where(attempts.c.job_id == jobs.c.id)
+    .correlate(jobs)
+    .scalar_subquery()
+)
+_last_value = (
+    select(func.max(sample_values.c.at))
+    .where(sample_values.c.sample_id == jobs.c.sample_id)
+    .correlate(jobs)
+    .scalar_subquery()
+)
 
 
 def queue_head(connection: Connection, objective: int, limit: int) -> list[int]:

@@ -12,8 +12,9 @@ from app.domain.planning.joining import Join, joins_of
 from app.domain.samples import NewSample
 from app.domain.steps import Step, StepId
 from app.domain.studies import CoObjectives
-from app.store.studies.points import jobs_of_samples, samples_at
-from app.store.studies.samples import add_jobs, points_of, samples_proposed_by
+from app.store.studies.new_samples import add_jobs
+from app.store.studies.points import jobs_of_samples, samples_at_points
+from app.store.studies.samples import points_of, samples_proposed_by
 from app.store.tables import samples, steps
 from counterpoise.wire.codes import StepKind, StepState
 
@@ -27,10 +28,12 @@ def find_joins(
     promoted: Collection[int],
 ) -> list[Join]:
     """Under the study's lock."""
-    existing = samples_at(connection, study, [tuple(sample.x) for sample in proposed])
+    existing = samples_at_points(
+        connection, study, [tuple(sample.x) for sample in proposed]
+    )
     if not existing:
         return []
-    ids = [here[0].id for here in existing.values()]
+    ids = [samples_here[0].id for samples_here in existing.values()]
     jobs = jobs_of_samples(connection, ids, lock=False)
     has_job = {}
     for sample, own in jobs.items():
@@ -80,7 +83,8 @@ def recorded_joins(connection: Connection, study: int) -> list[tuple[StepId, Joi
     found = []
     for row in connection.execute(query.order_by(steps.c.id)):
         identity = StepId(row.id, StepKind(row.kind), row.objective, row.number)
-        found += [(identity, Join.from_record(one)) for one in row.joined or ()]
+        joins = [Join.from_record(recorded) for recorded in row.joined or ()]
+        found += [(identity, join) for join in joins]
     return found
 
 

@@ -1,4 +1,4 @@
-"""What a study knows about given points."""
+"""Samples at given points, with their outcomes and jobs."""
 
 from collections.abc import Collection
 
@@ -8,13 +8,14 @@ from app.domain.jobs import Job
 from app.domain.samples import Point, Sample
 from app.store.records import job_from_row, sample_from_row
 from app.store.sql.in_array import in_array
-from app.store.studies.samples import evaluations_of, point_hash
+from app.store.studies.evaluations import evaluations_of
+from app.store.studies.new_samples import point_hash
 from app.store.tables import jobs, samples
 from app.store.work.row_locks import SELECT_JOBS
 from counterpoise.wire.codes import FailureKind
 
 
-def samples_at(
+def samples_at_points(
     connection: Connection, study: int, points: Collection[Point]
 ) -> dict[Point, list[Sample]]:
     """The samples at each of these points, oldest first; a point without any is left

@@ -6,17 +6,29 @@ A step's identity is unique; its samples appear with it or not at all.
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Double, bindparam, delete, or_, select, text, update
+from sqlalchemy import (
+    Connection,
+    Double,
+    bindparam,
+    delete,
+    func,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
-from app.domain.steps import NO_OBJECTIVE, Step
+from app.domain.steps import CLAIM_S, LONGEST_RETRY_S, NO_OBJECTIVE, Step
 from app.fault_points import point
 from app.store.records import step_from_row
 from app.store.sql.clock import database_now, new_lease
 from app.store.tables import steps, studies
 from counterpoise.wire.codes import StepKind, StepState, StudyState
 
-LONGEST_CLAIM_S, LONGEST_RETRY_S = 120.0, 301.0
+# Deadlines further ahead come from a clock that was set back
+LONGEST_CLAIM_AHEAD_S = 4.0 * CLAIM_S
+LONGEST_RETRY_AHEAD_S = LONGEST_RETRY_S + 1.0
 # A literal, so that a prepared plan can use the partial index
 DUE = text("steps.state = 'due'")
 
@@ -97,9 +109,13 @@ _FIRST = (
         or_(
             _claimed_until.is_(None),
             _claimed_until < _now,
-            _claimed_until > _now + LONGEST_CLAIM_S,
+            _claimed_until > _now + LONGEST_CLAIM_AHEAD_S,
         ),
-        or_(_retry_at.is_(None), _retry_at <= _now, _retry_at > _now + LONGEST_RETRY_S),
+        or_(
+            _retry_at.is_(None),
+            _retry_at <= _now,
+            _retry_at > _now + LONGEST_RETRY_AHEAD_S,
+        ),
         studies.c.state == StudyState.ACTIVE,
     )
     .order_by(steps.c.due_at, steps.c.id)
@@ -194,6 +210,11 @@ def steps_of(
     if kind is not None:
         query = query.where(steps.c.kind == kind)
     return [step_from_row(row) for row in connection.execute(query)]
+
+
+def count_steps(connection: Connection, study: int, kind: StepKind) -> int:
+    query = select(func.count()).where(steps.c.study_id == study, steps.c.kind == kind)
+    return connection.execute(query).scalar_one()
 
 
 def find_step(

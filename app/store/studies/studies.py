@@ -8,6 +8,7 @@ from sqlalchemy import (
     Connection,
     Engine,
     Select,
+    and_,
     bindparam,
     delete,
     func,
@@ -252,12 +253,25 @@ def leased_counts(connection: Connection, study: int) -> dict[int, int]:
 
 def find_queues(connection: Connection, names: Collection[str] | None) -> list[Queue]:
     """The queues of these studies (None: of all), by study and position."""
-    rows = (
-        connection.execute(_QUEUES)
-        if names is None
-        else connection.execute(_QUEUES_OF, {"names": list(names)})
-    )
-    return [_queue(row) for row in rows]
+    return _queues(connection, names, _QUEUES, _QUEUES_OF)
+
+
+def open_queues(connection: Connection, names: Collection[str] | None) -> list[Queue]:
+    """Those of them that may have jobs to lease: of a server's finished studies there
+    are soon many more.
+    """
+    return _queues(connection, names, _OPEN_QUEUES, _OPEN_QUEUES_OF)
+
+
+def _queues(
+    connection: Connection,
+    names: Collection[str] | None,
+    of_all: Select[Any],
+    of_some: Select[Any],
+) -> list[Queue]:
+    query = of_all if names is None else of_some
+    parameters = {} if names is None else {"names": list(names)}
+    return [_queue(row) for row in connection.execute(query, parameters)]
 
 
 def _queue(row: Any) -> Queue:
@@ -296,3 +310,5 @@ _QUEUES = (
     .order_by(studies.c.id, objectives.c.position)
 )
 _QUEUES_OF = _QUEUES.where(in_array(studies.c.name, "names"))
+_is_open = and_(studies.c.state == StudyState.ACTIVE, _unsettled > 0)
+_OPEN_QUEUES, _OPEN_QUEUES_OF = _QUEUES.where(_is_open), _QUEUES_OF.where(_is_open)

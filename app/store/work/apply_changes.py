@@ -36,7 +36,7 @@ from app.store.tables import (
     samples,
     studies,
 )
-from counterpoise.wire.codes import EventKind, JobState
+from counterpoise.wire.codes import EventKind
 
 Row = dict[str, Any]
 
@@ -186,7 +186,8 @@ _END_ATTEMPT = bulk_update(
 
 
 def _sample_rows(changes: ChangeSet, grown: Growth) -> Iterator[Row]:
-    infeasible = dict.fromkeys(_feasible_after_all(changes), False)
+    feasible_again = changes.samples_leaving_infeasible - changes.still_ruled_out
+    infeasible = dict.fromkeys(feasible_again, False)
     infeasible |= dict.fromkeys(changes.infeasible_samples, True)
     for sample in sorted({*grown.samples, *infeasible}):
         row = {
@@ -196,16 +197,6 @@ def _sample_rows(changes: ChangeSet, grown: Growth) -> Iterator[Row]:
         }
         if any(row.values()) or sample in infeasible:
             yield {"sample": sample, "bad": infeasible.get(sample), **row}
-
-
-def _feasible_after_all(changes: ChangeSet) -> set[int]:
-    """Samples with a job that leaves its infeasible result: retried, or a late value."""
-    return {
-        change.job.sample
-        for change in changes.jobs
-        if change.job.state is JobState.INFEASIBLE
-        and change.state is not JobState.INFEASIBLE
-    }
 
 
 _CHANGE_SAMPLE = bulk_update(

@@ -44,6 +44,7 @@ from app.store.sql.clock import database_now
 from app.store.sql.in_array import in_array
 from app.store.tables import LEASED, attempts, jobs, objectives, workers
 from app.store.work.attempts import attempts_with_leases
+from counterpoise.wire.codes import Outcome
 
 COUNTERS = ("done", *FAILURE_COUNTS)
 
@@ -202,6 +203,7 @@ def _take_back(connection: Connection, attempt: Attempt) -> None:
 
 
 _ended = attempts_with_leases("ended")
+_ENDED_BY_OTHERS = f"('{Outcome.EXPIRED}', '{Outcome.OVERTAKEN}')"
 # Literals: each parameter costs time.
 _cases = " ".join(
     f"WHEN '{outcome}' THEN '{counter}'" for outcome, counter in COUNTED_AS.items()
@@ -211,7 +213,7 @@ _counted = select(
     literal_column(f"CASE outcome {_cases} ELSE failure END", String).label("counter"),
     # Expired and overtaken attempts end without a request of the worker.
     literal_column(
-        "CASE WHEN outcome IN ('expired', 'overtaken') THEN 0 ELSE 1 END", Integer
+        f"CASE WHEN outcome IN {_ENDED_BY_OTHERS} THEN 0 ELSE 1 END", Integer
     ).label("was_seen"),
     (_ended.c.ended_at - _ended.c.leased_at).label("busy_s"),
 ).subquery("counted")

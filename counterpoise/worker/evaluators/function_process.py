@@ -24,6 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from counterpoise.wire.codes import FailureKind
 from counterpoise.worker.simulation_api import Infeasible, Infrastructure, to_floats
 
 Function = Callable[..., Any]
@@ -144,13 +145,13 @@ def evaluate(function: Function, job: Message) -> Message:
     try:
         reply: Message = {"returned": to_floats(function(job["x"], **arguments))}
     except Infeasible as error:
-        reply = {"raised": "infeasible", "message": describe(error)}
+        reply = {"raised": FailureKind.INFEASIBLE, "message": describe(error)}
     except Infrastructure as error:
-        reply = {"raised": "infrastructure", "message": describe(error)}
+        reply = {"raised": FailureKind.INFRASTRUCTURE, "message": describe(error)}
     except BaseException as error:  # SystemExit is a failure of the simulation, not the end of this process
         if is_copy():
             raise
-        reply = {"raised": "error", "message": describe(error)}
+        reply = {"raised": FailureKind.ERROR, "message": describe(error)}
     return {**reply, "duration_s": time.monotonic() - began}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.api.batching.tell_batcher import TellBatcher
+from app.errors import DatabaseUnusable
 from app.service.work.tell import tell
 from app.store.database import Database
 from counterpoise.wire.work import Tell, Told
@@ -75,3 +76,19 @@ def test_an_error_fails_only_the_request_that_causes_it(
     first, second, third = asyncio.run(tell_in_requests(wing.database, tells))
     assert (first[0].status, third[0].status) == (200, 200)
     assert isinstance(second, RuntimeError)
+
+
+def test_an_unusable_database_is_tried_once_for_all_that_wait(
+    wing: Wing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tells = tells_of(wing, 3)
+    calls: list[int] = []
+
+    def locked(database: Database, items: Sequence[Tell]) -> list[Told]:
+        calls.append(len(items))
+        raise DatabaseUnusable("it is locked")
+
+    monkeypatch.setattr(f"{MODULE}.tell", locked)
+    results = asyncio.run(tell_in_requests(wing.database, tells))
+    assert calls == [3]
+    assert all(isinstance(result, DatabaseUnusable) for result in results)

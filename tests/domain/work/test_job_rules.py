@@ -7,7 +7,6 @@ from app.domain.work import job_rules
 from app.domain.work.changes import AttemptEnd, ChangeSet, JobChange, Result
 from app.domain.work.job_rules import (
     Report,
-    backoff,
     is_wanted,
     loss_reason,
     may_revive,
@@ -172,14 +171,6 @@ def test_lost_jobs_back_off_and_failed_ones_do_not() -> None:
     )
     job_rules.tell_failure(changes, job(), "mine", FailureKind.ERROR, [], LIMITS)
     assert [change.backoff_s for change in changes.jobs] == [4.0, None]
-    assert [backoff(losses) for losses in (1, 2, 3, 9, 10, 50)] == [
-        1.0,
-        2.0,
-        4.0,
-        256.0,
-        300.0,
-        300.0,
-    ]
 
 
 def test_an_expired_lease_returns_its_job_and_counts_a_loss() -> None:

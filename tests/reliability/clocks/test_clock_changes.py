@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import pytest
 from sqlalchemy import func, select
 
-from app.planner.planner import CLAIM_S, plan_one
+from app.domain.steps import CLAIM_S
+from app.planner.planner import plan_one
 from app.service.monitoring.events import trim
 from app.service.work.workers import list_workers
 from app.store.database import Database

@@ -10,11 +10,11 @@ from hypothesis.stateful import precondition, rule
 from sqlalchemy import select, update
 
 import app.service.planning.compute_step as compute_step_module
+from app.domain.steps import CLAIM_S
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.proposal import Proposal
 from app.optimizer.propose import propose
 from app.optimizer.snapshot import Snapshot
-from app.planner.planner import CLAIM_S
 from app.service.planning.commit_step import commit_step
 from app.service.planning.compute_step import compute_step
 from app.service.planning.replay import replay

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tests.reliability.model.records import StudyRules
+from tests.reliability.model.records import Job, StudyRules
 from tests.reliability.model.steps import drop_due, schedule_due_steps, schedule_initial
 from tests.reliability.model.study import StudyModel
 from tests.reliability.model.transitions import leave_infeasible, supersede_ready
@@ -57,17 +57,26 @@ def retry(model: StudyModel, runs: Sequence[str], *, infeasible: bool = False) -
     """Return the number of jobs that are ready again."""
     state = "infeasible" if infeasible else "failed"
     jobs = [job for job in model.jobs_in(state) if job.objective in runs]
-    full = {job.sample for job in jobs if not job.cheap_only}
-    if infeasible:
-        jobs += [job for job in model.jobs_in("superseded") if job.sample in full]
-    retried = 0
     for job in jobs:
-        leave_infeasible(model, job)
-        job.move_to("ready")
-        job.errors = 0
-        job.losses = 0
-        retried += 1
-    if retried:
+        _try_again(model, job)
+    if infeasible:
+        full = {job.sample for job in jobs if not job.cheap_only}
+        withdrawn = [
+            job
+            for job in model.jobs_in("superseded")
+            if job.sample in full and not model.samples[job.sample].infeasible
+        ]
+        for job in withdrawn:
+            _try_again(model, job)
+        jobs += withdrawn
+    if jobs:
         model.cancel_running = False
         model.log_events("retried")
-    return retried
+    return len(jobs)
+
+
+def _try_again(model: StudyModel, job: Job) -> None:
+    leave_infeasible(model, job)
+    job.move_to("ready")
+    job.errors = 0
+    job.losses = 0

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from tests.reliability.model.records import Job, Sample
+from tests.reliability.model.records import Job, Result, Sample
 from tests.reliability.model.study import StudyModel
 
 NOT_HELD = ("waiting", "ready")
@@ -25,9 +25,28 @@ def set_done(
 
 
 def leave_infeasible(model: StudyModel, job: Job) -> None:
-    """A value or another try takes an infeasible result back."""
+    """A value or another try takes an infeasible result back; that of another run
+    stays.
+    """
     if job.state == "infeasible":
-        model.samples[job.sample].infeasible = False
+        others = [other for other in model.jobs_of(job.sample) if other is not job]
+        model.samples[job.sample].infeasible = (
+            any(_rules_out(other) for other in others)
+            or "infeasible" in _known_without_jobs(model, job.sample).values()
+        )
+
+
+def _rules_out(job: Job) -> bool:
+    return job.state == "infeasible" or (
+        job.state == "done" and "infeasible" in job.co_outcomes.values()
+    )
+
+
+def _known_without_jobs(model: StudyModel, sample: int) -> dict[str, Result]:
+    runs = [job.objective for job in model.jobs_of(sample)]
+    with_jobs = {name for run in runs for name in model.rules.outputs_of(run)}
+    known = model.known(sample)
+    return {name: known[name] for name in known if name not in with_jobs}
 
 
 def set_failed(model: StudyModel, job: Job, kind: str) -> None:

@@ -8,7 +8,8 @@ from app.service.studies.lifecycle import pause, retry, stop
 from app.service.work.automatic_timeouts import follow_durations
 from app.store.database import Database
 from app.store.sql.clock import database_now
-from app.store.studies.steps import LONGEST_CLAIM_S, claim_step, fail_step
+from app.store.studies.jobs import head_ages
+from app.store.studies.steps import LONGEST_CLAIM_AHEAD_S, claim_step, fail_step
 from app.store.tables import attempts, samples, steps, workers
 from app.store.tables import objectives as objectives_table
 from tests.service.lab import Lab
@@ -33,7 +34,7 @@ LATE = "planner_missing"
 
 
 @pytest.mark.parametrize(
-    "for_s", [-1.0, 3 * LONGEST_CLAIM_S]
+    "for_s", [-1.0, 3 * LONGEST_CLAIM_AHEAD_S]
 )  # the second: a clock was set back
 def test_a_planner_that_died_in_the_middle_of_a_step_is_missed(
     database: Database, for_s: float
@@ -62,7 +63,7 @@ def test_a_step_that_failed_and_is_not_tried_again_misses_a_planner(
     database.write(fail_step, taken, "sad", backoff_s=300.0)
     (item,) = lab.view().health
     assert (item.code, item.step) == ("step_failed", "initial")
-    assert item.detail == "step initial 0 failed once and will be tried again: sad"
+    assert item.detail == "step initial failed once and will be tried again: sad"
     age(database, 290.0)  # it may wait so long
     assert lab.health() == ["step_failed"]
     age(database, 3310.0)
@@ -102,6 +103,33 @@ def test_one_job_has_waited_and_two_have(database: Database) -> None:
         line.startswith("objective crash: 2 jobs have waited 3 min and no")
         for line in health
     )
+
+
+def test_a_job_waits_from_when_it_became_ready(database: Database) -> None:
+    """Not from when its sample was made: it was tried, or waited for the cheap run."""
+    lab = Lab(database, initial_samples=2, cheap_first=True)
+    lab.plan()
+    (first, second) = lab.ask("mass", most=2)
+    age(database, 3600.0)
+    lab.tell(first)
+    lab.fail(second, "error")
+    for row in lab.view().outputs:
+        assert row.ready == 1
+    assert lab.health() == []
+    with database.read() as connection:
+        ages = head_ages(connection, [1, 2], after_cheap=[2])
+    assert all(age_s < 60.0 for age_s in ages.values())
+
+
+def test_failed_jobs_are_counted_among_all_evaluated_ones(database: Database) -> None:
+    lab = Lab(database, max_attempts=1)
+    lab.plan()
+    failing, infeasible, done = lab.ask("crash", most=3)
+    lab.fail(failing, "error")
+    lab.fail(infeasible, "infeasible")
+    lab.tell(done)
+    (item,) = [item for item in lab.view().health if item.code == "jobs_failed"]
+    assert "1 of 3 evaluated jobs failed" in item.detail
 
 
 def test_a_run_that_hangs_is_named(database: Database) -> None:

@@ -19,6 +19,7 @@ from app.service.studies.lifecycle import (
     retry,
     stop,
 )
+from app.service.studies.progress import study_view
 from app.service.work.heartbeat import heartbeat
 from app.service.work.release import release
 from app.store.database import Database
@@ -33,6 +34,19 @@ def test_the_same_specification_again_is_the_same_study(database: Database) -> N
     assert not create(database, spec, 60.0)
     with pytest.raises(StudyExists, match=r"differs in budget"):
         create(database, parse_specification({**SPEC, "budget": 99}), 60.0)
+
+
+def test_a_study_without_a_seed_shows_the_one_that_was_drawn(
+    database: Database,
+) -> None:
+    given = {name: SPEC[name] for name in SPEC if name != "seed"}
+    assert create(database, parse_specification(given), 60.0)
+    shown = study_view(database, "wing").spec
+    assert 0 <= shown["seed"] < 2**53
+    assert not create(database, parse_specification(shown), 60.0)
+    assert not create(database, parse_specification(given), 60.0)
+    with pytest.raises(StudyExists, match=r"differs in seed"):
+        create(database, parse_specification({**given, "seed": 2**60}), 60.0)
 
 
 def test_leases_and_timeouts_follow_the_objective_then_the_study_then_the_server(
@@ -186,7 +200,7 @@ def test_retry_returns_failed_jobs_to_ready_as_if_never_tried(
     lab.fail(second, "error")
     lab.fail(other, "error")
     assert any(
-        "2 of 2 settled jobs failed" in item.detail for item in lab.view().health
+        "2 of 2 evaluated jobs failed" in item.detail for item in lab.view().health
     )
     assert retry(database, "wing", ["crash"]) == 2
     assert retry(database, "wing", ["crash"]) == 0

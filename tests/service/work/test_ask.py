@@ -6,6 +6,7 @@ from app.service.studies.lifecycle import extend, pause, resume, retry, stop
 from app.service.work.ask import any_jobs_for, serve_asks
 from app.service.work.empty_ask import explain_empty_ask
 from app.store.database import Database
+from app.store.studies.studies import find_queues, open_queues
 from app.store.tables import attempts, workers
 from counterpoise.wire.work import Ask
 from tests.service.lab import Lab
@@ -46,6 +47,26 @@ def test_the_seed_is_the_same_for_every_attempt_and_differs_between_jobs(
     again = lab.ask("crash")[0]
     assert again.job == first.job
     assert again.seed == first.seed != second.seed
+
+
+def test_queues_of_finished_and_paused_studies_are_not_read(
+    lab: Lab, database: Database
+) -> None:
+    finished = Lab(database, name="finished")
+    stop(database, finished.name, cancel_running=False)
+    paused = Lab(database, name="paused", paused=True)
+    with database.read() as connection:
+        everything = find_queues(connection, None)
+        found = open_queues(connection, None)
+        of_some = open_queues(connection, ["finished", "paused", "wing"])
+    assert {queue.study_name for queue in everything} == {
+        "wing",
+        finished.name,
+        paused.name,
+    }
+    assert [queue.objective for queue in found] == ["mass", "crash"]
+    assert {queue.study_name for queue in found} == {"wing"}
+    assert of_some == found
 
 
 def test_many_asks_are_served_in_one_transaction_one_each_in_turn(lab: Lab) -> None:

@@ -166,7 +166,7 @@ def test_an_unknown_job_or_lease_is_refused(lab: Lab, wrong: str) -> None:
         said = said.model_copy(update={"lease": "0" * 32})
     (answer,) = tell(lab.database, [said])
     assert answer.status == 404
-    assert "never issued" in answer.detail
+    assert "has no lease" in answer.detail
     assert lab.values() == []
 
 

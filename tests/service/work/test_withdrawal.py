@@ -233,3 +233,29 @@ def test_a_stop_supersedes_waiting_jobs(database: Database) -> None:
     stop(database, lab.name, cancel_running=False)
     assert {row["state"] for row in lab.rows(jobs)} == {JobState.SUPERSEDED}
     lab.check_counters()
+
+
+@pytest.mark.parametrize("way", ["retry", "late value"])
+def test_a_sample_that_breaks_a_limit_too_stays_ruled_out(
+    database: Database, way: str
+) -> None:
+    drag = {"name": "drag", "upper": 0.25, "evaluation_time_s": 1.0}
+    lab = Lab(database, **SMALL, constraints=[drag])
+    lab.plan()
+    (lost,) = lab.ask("mass")
+    lab.expire(lost)
+    lab.ripen()
+    (cheap,) = lab.ask("mass")
+    assert cheap.job == lost.job
+    limited = next(
+        job for job in lab.ask("drag", most=10) if job.sample == cheap.sample
+    )
+    lab.fail(cheap, "infeasible")
+    lab.tell(limited, 0.9)
+    if way == "retry":
+        assert retry(database, lab.name, None, infeasible=True) == 1
+    else:
+        assert lab.tell(lost).state == JobState.DONE
+    assert sample(lab, cheap.sample)["infeasible"]
+    assert job_of(lab, cheap.sample, "crash")["state"] == JobState.SUPERSEDED
+    lab.check_counters()

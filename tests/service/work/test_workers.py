@@ -181,6 +181,7 @@ def test_a_drained_worker_is_seen_in_health_and_evaluates_nothing(lab: Lab) -> N
     assert "workers_drained" in lab.health()
     release(lab.database, [row["lease"] for row in lab.rows(attempts)])
     change(lab, update(samples).values(created_at=samples.c.created_at - 60.0))
+    change(lab, update(attempts).values(ended_at=attempts.c.ended_at - 60.0))
     assert any(
         (item.code, item.objective) == ("no_worker", "crash")
         for item in lab.view().health

@@ -27,14 +27,8 @@ const COLUMNS = [
   { key: "leased", title: "Running", isNumber: true, value: (row) => row.leased, cell: (row) => count(row.leased) },
   { key: "slots", title: "Slots", isNumber: true, value: (row) => row.busy?.slots, cell: (row) => count(row.busy?.slots) },
   { key: "share", title: "Slots busy", value: (row) => row.busy?.share, cell: BusyBar },
-  { key: "why", title: "Why jobs wait", isText: true, cell: (row) => whyText(row) ?? html`<span class="note">none waits</span>` },
+  { key: "why", title: "Why jobs wait", isText: true, cell: (row) => row.detail ?? html`<span class="note">none waits</span>` },
 ];
-
-/** The sentence without the run's name, which the first column has. */
-function whyText({ objective, detail }) {
-  const start = `${objective}: `;
-  return detail?.startsWith(start) ? detail.slice(start.length) : detail;
-}
 
 function BusyBar({ busy }) {
   if (!busy || busy.share === null) return "–";

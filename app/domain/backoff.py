@@ -1,0 +1,8 @@
+"""How long to wait before the next try."""
+
+MOST_DOUBLINGS = 64  # more would not fit into a float
+
+
+def backoff(first_s: float, earlier: int, longest_s: float) -> float:
+    """Seconds: doubled with each earlier try, up to the longest."""
+    return min(first_s * 2.0 ** min(earlier, MOST_DOUBLINGS), longest_s)
