@@ -20,7 +20,7 @@ from app.domain.planning.stepping import (
     Generation,
     Nothing,
     Progress,
-    Step,
+    SearchStep,
     Stream,
     due,
     planned_ahead,
@@ -179,7 +179,7 @@ class Study:
             match decision:
                 case Generation(objective, number, size):
                     self._breed(objective, number, size)
-                case Step(number, size):
+                case SearchStep(number, size):
                     self._search(number, size)
                 case Finish():
                     if supersedes(decision):
@@ -288,7 +288,7 @@ class Study:
         for number in proposal.promoted:
             for job in self.samples.promote(self.pool[number], self.step):
                 self.floor.add(job)
-        if supersedes(Step(self.step, len(proposal.full))):
+        if supersedes(SearchStep(self.step, len(proposal.full))):
             self.samples.supersede_cheap_only()
         self.models = proposal.models.frozen
         self.theta, self.frozen_theta = proposal.theta, proposal.frozen_theta

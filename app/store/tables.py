@@ -241,7 +241,7 @@ samples = Table(
     # The search step that made a cheap-only sample a full one.
     _reference("promoted_by", steps, nullable=True),
     Column("x", Point, nullable=False),
-    # A hash of x (`store.studies.new_samples.point_hash`), by which a known point is found.
+    # A hash of x (`store.studies.points.point_hash`), by which a known point is found.
     Column("point", String(16)),
     # Imported, not proposed: the number of the study's sequence from which on steps
     # read it.

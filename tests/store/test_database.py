@@ -15,8 +15,9 @@ from app.store.database import Database
 from app.store.sql.clock import database_now
 from app.store.tables import server_uptime, workers
 from app.store.upgrade import upgrade
+from app.store.work.attempt_counts import COUNT_ATTEMPTS
 from app.store.work.server_uptime import record_uptime
-from app.store.work.workers import COUNT_ATTEMPTS, register_workers
+from app.store.work.workers import register_workers
 
 
 def see_worker(connection: Connection, name: str) -> int:

@@ -38,6 +38,7 @@ from app.store.tables import (
     steps,
 )
 from app.store.work.apply_changes import WRITE
+from app.store.work.attempt_counts import COUNT_ATTEMPTS
 from app.store.work.lease_deadlines import PAST_AND_KEPT
 from app.store.work.lease_queue import (
     ANY_HEAD_POSTGRESQL,
@@ -46,7 +47,6 @@ from app.store.work.lease_queue import (
     TAKE_HEADS_SQLITE,
 )
 from app.store.work.row_locks import LOCK_JOBS_OF, LOCK_STUDIES_OF, READY_JOBS
-from app.store.work.workers import COUNT_ATTEMPTS
 from tests.store.small_study import SmallStudy
 
 

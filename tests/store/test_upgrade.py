@@ -15,8 +15,7 @@ from sqlalchemy import Connection, func, select, text, update
 
 from app.errors import DatabaseBehind, DatabaseUnusable
 from app.store.database import Database
-from app.store.studies.new_samples import point_hash
-from app.store.studies.points import samples_at_points
+from app.store.studies.points import point_hash, samples_at_points
 from app.store.tables import attempts, jobs, metadata, objectives, workers
 from app.store.upgrade import (
     MIGRATIONS,

@@ -67,7 +67,7 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SearchStep:
     number: int
     size: int
 
@@ -77,7 +77,7 @@ class Finish:
     pass
 
 
-Decision = Nothing | Generation | Step | Finish
+Decision = Nothing | Generation | SearchStep | Finish
 
 
 def due(progress: Progress) -> Decision:
@@ -86,7 +86,7 @@ def due(progress: Progress) -> Decision:
         return Nothing()
     left = progress.budget - progress.planned
     if left > 0 and _is_step_due(progress):
-        return Step(progress.step + 1, min(_batch_size(progress), left))
+        return SearchStep(progress.step + 1, min(_batch_size(progress), left))
     if left <= 0 and progress.unsettled_full == 0:
         return Finish()
     if progress.phase is Phase.INITIAL:
@@ -142,7 +142,7 @@ def supersedes(decision: Decision) -> bool:
     Full samples that still run stay wanted. Leased jobs go on, and their values are
     used.
     """
-    return isinstance(decision, Step | Finish)
+    return isinstance(decision, SearchStep | Finish)
 
 
 def _generation_size(progress: Progress, stream: Stream) -> int:

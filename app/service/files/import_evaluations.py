@@ -13,13 +13,14 @@ from app.service.planning.schedule import schedule_due_steps, schedule_initial
 from app.service.studies.lifecycle import require_study
 from app.service.work.other_jobs import add_changes_of_other_jobs
 from app.store.database import Connection, Database
-from app.store.studies.new_samples import add_jobs, add_samples
+from app.store.studies.new_jobs import add_jobs
+from app.store.studies.new_samples import add_samples
 from app.store.studies.points import jobs_of_samples, known_outcomes, samples_at_points
 from app.store.studies.steps import due_steps
 from app.store.studies.studies import change_study, find_study_by_id, objectives_of
 from app.store.wakeups import notify
 from app.store.work.apply_changes import apply
-from app.store.work.workers import count_attempts
+from app.store.work.attempt_counts import count_attempts
 from counterpoise.wire.codes import EventKind, StepKind
 from counterpoise.wire.specification import Specification
 from counterpoise.wire.views import Imported

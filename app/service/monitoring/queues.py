@@ -8,7 +8,7 @@ from app.domain.workers import Worker
 from app.store.database import Connection
 from app.store.studies.jobs import head_ages
 from app.store.studies.studies import leased_counts
-from app.store.work.workers import live_workers
+from app.store.work.live_workers import live_workers
 from counterpoise.wire.codes import WaitReason
 from counterpoise.wire.monitoring.timeline import QueueDepth
 from counterpoise.wire.text import format_span

@@ -4,8 +4,13 @@ from collections.abc import Collection, Sequence
 
 from app.domain.jobs import Job
 from app.domain.planning.joining import Join
-from app.domain.planning.stepping import Decision, Finish, Nothing, supersedes
-from app.domain.planning.stepping import Step as StepDecision
+from app.domain.planning.stepping import (
+    Decision,
+    Finish,
+    Nothing,
+    SearchStep,
+    supersedes,
+)
 from app.domain.steps import Step
 from app.domain.studies import ENDING_DETAILS, Objective, Study, co_objectives_of
 from app.domain.work.changes import ChangeSet, Event, supersede
@@ -55,35 +60,11 @@ def _commit(connection: Connection, step: Step, plan: Plan) -> bool:
         return False
     ending = _ending(study, step, plan)
     objectives = objectives_of(connection, study.id)
-    co_objectives = co_objectives_of(objectives)
-    superseded = _superseded_jobs(connection, study, step, ending, plan.promoted)
-    events = [Event(EventKind.STEP, _summary(study, step, plan, joins))]
-    if ending is not None:
-        detail = plan.shortfall or ENDING_DETAILS[ending]
-        events.append(Event(EventKind.FINISHED, {"reason": ending, "detail": detail}))
-    apply(
-        connection,
-        study,
-        ChangeSet(jobs=supersede(superseded), events=events),
-        co_objectives,
-    )
+    _supersede_and_announce(connection, study, objectives, step, plan, joins, ending)
     _advance(connection, study, objectives, step, plan)
     if plan.models is not None:
         replace_step_models(connection, study.id, step.id, plan.models)
-    number = step.number if step.kind is StepKind.SEARCH else 0
-    waiting = runs_that_wait(study, objectives)
-    promote_samples(connection, study.id, plan.promoted, co_objectives, step, waiting)
-    join_samples(connection, study.id, joins, co_objectives, number=number)
-    joined = {join.position for join in joins}
-    add_samples(
-        connection,
-        study.id,
-        [new for place, new in enumerate(plan.samples) if place not in joined],
-        co_objectives,
-        step=step.id,
-        number=number,
-        waiting=waiting,
-    )
+    _add_proposals(connection, study, objectives, step, plan, joins)
     if ending is not None:
         finish_study(connection, study.id, ending)
     elif step.kind is not StepKind.STREAM:
@@ -92,6 +73,51 @@ def _commit(connection: Connection, step: Step, plan: Plan) -> bool:
     notify(connection)
     point("step.written")
     return True
+
+
+def _supersede_and_announce(
+    connection: Connection,
+    study: Study,
+    objectives: Sequence[Objective],
+    step: Step,
+    plan: Plan,
+    joins: Sequence[Join],
+    ending: Ending | None,
+) -> None:
+    superseded = _superseded_jobs(connection, study, step, ending, plan.promoted)
+    events = [Event(EventKind.STEP, _summary(study, step, plan, joins))]
+    if ending is not None:
+        detail = plan.shortfall or ENDING_DETAILS[ending]
+        events.append(Event(EventKind.FINISHED, {"reason": ending, "detail": detail}))
+    changes = ChangeSet(jobs=supersede(superseded), events=events)
+    apply(connection, study, changes, co_objectives_of(objectives))
+
+
+def _add_proposals(
+    connection: Connection,
+    study: Study,
+    objectives: Sequence[Objective],
+    step: Step,
+    plan: Plan,
+    joins: Sequence[Join],
+) -> None:
+    """Promote, join and add the samples that the step proposes."""
+    co_objectives = co_objectives_of(objectives)
+    number = step.number if step.kind is StepKind.SEARCH else 0
+    waiting = runs_that_wait(study, objectives)
+    promote_samples(connection, study.id, plan.promoted, co_objectives, step, waiting)
+    join_samples(connection, study.id, joins, co_objectives, number=number)
+    joined = {join.position for join in joins}
+    new = [sample for place, sample in enumerate(plan.samples) if place not in joined]
+    add_samples(
+        connection,
+        study.id,
+        new,
+        co_objectives,
+        step=step.id,
+        number=number,
+        waiting=waiting,
+    )
 
 
 def _ending(study: Study, step: Step, plan: Plan) -> Ending | None:
@@ -122,7 +148,7 @@ def _superseded_jobs(
     if ending is not None:
         decision = Finish()
     elif step.kind is StepKind.SEARCH:
-        decision = StepDecision(step.number, step.inputs["size"])
+        decision = SearchStep(step.number, step.inputs["size"])
     if not supersedes(decision):
         return []
     jobs = lock_jobs_not_held(connection, study.id, only_cheap=True)

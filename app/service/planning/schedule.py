@@ -7,8 +7,14 @@ from dataclasses import replace
 
 from app.domain.planning.ratios import LAST_DURATIONS, declared_ratios, measured_ratios
 from app.domain.planning.scheduling import largest_ratios, progress_of
-from app.domain.planning.stepping import Finish, Generation, Nothing, due, may_plan
-from app.domain.planning.stepping import Step as StepDecision
+from app.domain.planning.stepping import (
+    Finish,
+    Generation,
+    Nothing,
+    SearchStep,
+    due,
+    may_plan,
+)
 from app.domain.steps import NO_OBJECTIVE, step_name
 from app.domain.studies import Objective, Study
 from app.domain.work.changes import ChangeSet, Event
@@ -49,7 +55,7 @@ def schedule_due_steps(connection: Connection, study: Study) -> None:
         found_no_point=_found_no_point(connection, study),
     )
     match due(progress):
-        case StepDecision(number, size):
+        case SearchStep(number, size):
             _schedule_search(connection, study, objectives, number, size)
         case Finish():
             make_due(

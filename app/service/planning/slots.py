@@ -21,8 +21,8 @@ from app.store.studies.studies import (
     find_study_by_id,
     objectives_of_all,
 )
+from app.store.work.live_workers import held_leases, live_workers
 from app.store.work.row_locks import lock_study
-from app.store.work.workers import held_leases, live_workers
 from counterpoise.wire.specification import AUTO
 from counterpoise.wire.work import matches
 

@@ -17,7 +17,7 @@ from app.store.studies.jobs import database_time, find_job, queue_head
 from app.store.studies.samples import find_sample
 from app.store.studies.studies import find_study_by_id, objectives_of
 from app.store.work.attempts import AttemptOfWorker, last_attempts
-from app.store.work.workers import held_leases, live_workers
+from app.store.work.live_workers import held_leases, live_workers
 from counterpoise.wire.codes import FailureKind, JobState, Outcome
 from counterpoise.wire.views import AttemptStory, JobStory
 from counterpoise.wire.work import matches

@@ -16,7 +16,7 @@ from app.service.studies.health_of_runs import (
 from app.store.database import Connection
 from app.store.studies.jobs import database_time, head_ages
 from app.store.studies.steps import LONGEST_CLAIM_AHEAD_S, due_steps
-from app.store.work.workers import live_workers, running_jobs
+from app.store.work.live_workers import live_workers, running_jobs
 from counterpoise.wire.codes import Ending, HealthCode, StudyState
 from counterpoise.wire.text import format_span
 from counterpoise.wire.views import HealthItem, OutputView

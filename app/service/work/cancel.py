@@ -12,8 +12,8 @@ from app.store.studies.jobs import find_job
 from app.store.studies.studies import find_study_by_id, objectives_of
 from app.store.wakeups import notify
 from app.store.work.apply_changes import apply
+from app.store.work.attempt_counts import count_attempts
 from app.store.work.row_locks import lock_jobs, lock_study
-from app.store.work.workers import count_attempts
 from counterpoise.wire.codes import EventKind, JobState
 
 

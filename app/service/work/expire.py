@@ -17,6 +17,7 @@ from app.store.database import Connection, Database
 from app.store.studies.studies import find_study_by_id, objectives_of
 from app.store.wakeups import notify
 from app.store.work.apply_changes import apply, end_backoffs
+from app.store.work.attempt_counts import count_attempts
 from app.store.work.lease_deadlines import (
     any_stale_record,
     delete_stale_records,
@@ -26,7 +27,6 @@ from app.store.work.lease_deadlines import (
     still_overdue,
 )
 from app.store.work.row_locks import lock_jobs, lock_study
-from app.store.work.workers import count_attempts
 
 AT_ONCE = 500
 

@@ -11,10 +11,11 @@ from app.fault_points import point
 from app.store.database import Connection, Database
 from app.store.studies.studies import objectives_of, studies_to_cancel
 from app.store.work.apply_changes import apply
+from app.store.work.attempt_counts import count_attempts
 from app.store.work.attempts import LeaseOwner, lease_owners, read_attempts
 from app.store.work.lease_deadlines import extend_leases
 from app.store.work.row_locks import lock_jobs, lock_study
-from app.store.work.workers import count_attempts, record_sign_of_life
+from app.store.work.signs_of_life import record_sign_of_life
 from counterpoise.wire.codes import CancelReason
 from counterpoise.wire.work import Alive
 

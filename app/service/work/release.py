@@ -10,9 +10,9 @@ from app.store.database import Connection, Database
 from app.store.studies.studies import find_study_by_id, objectives_of
 from app.store.wakeups import notify
 from app.store.work.apply_changes import apply
+from app.store.work.attempt_counts import count_attempts
 from app.store.work.attempts import lease_owners
 from app.store.work.row_locks import lock_jobs, lock_study
-from app.store.work.workers import count_attempts
 
 
 def release(database: Database, leases: Sequence[str]) -> list[str]:

@@ -22,8 +22,8 @@ from app.store.database import Connection, Database
 from app.store.studies.studies import find_study_by_id, objectives_of_all
 from app.store.wakeups import notify
 from app.store.work.apply_changes import apply_all
+from app.store.work.attempt_counts import count_attempts
 from app.store.work.row_locks import lock_jobs_of, lock_studies_of
-from app.store.work.workers import count_attempts
 from counterpoise.wire.codes import FailureKind, JobState, Outcome
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.work import Tell, Told
@@ -56,7 +56,7 @@ class _Locked:
     objectives: Mapping[int, Sequence[Objective]]
     jobs: Mapping[str, tuple[Job, Attempt]]
 
-    def knows(self, item: Tell) -> bool:
+    def has_lease_of(self, item: Tell) -> bool:
         return item.lease in self.jobs and self.jobs[item.lease][0].id == item.job
 
 
@@ -73,7 +73,7 @@ def settle_tells(connection: Connection, items: Sequence[Tell]) -> list[Told]:
     locked = _lock(connection, items)
     told: dict[int, Told] = {}  # by index
     for index, item in enumerate(items):
-        if not locked.knows(item):
+        if not locked.has_lease_of(item):
             detail = (
                 f"job {item.job} has no lease {item.lease}: tell with the pair that /ask returned,"
                 " or its study was deleted"
@@ -104,39 +104,53 @@ def _tell_round(
     next round.
     """
     told: dict[int, Told] = {}
-    parts: list[tuple[Study, ChangeSet, CoObjectives]] = []
-    to_schedule: list[int] = []  # studies in which a step may be due afterwards
+    settled: list[_StudyTells] = []
     by_study = _first_tells(items, locked)
     for study in locked.studies:
-        own = by_study.get(study.id, {})
-        objectives = locked.objectives[study.id]
-        tells = _StudyTells(study, objectives)
-        jobs = [locked.jobs[item.lease][0] for item in own.values()]
-        told_jobs, ruled_out = tells.until_ruled_out(own.values(), jobs)
-        count, may_be_due = prefix_until_due(study, objectives, told_jobs, ruled_out)
-        if may_be_due and is_step_waiting(connection, study):
-            # None becomes due before it is executed, so nothing needs to be split.
-            count, may_be_due = len(told_jobs), False
-        for index, item in list(own.items())[:count]:
-            told[index] = tells.tell(item, *locked.jobs[item.lease])
-        add_changes_of_other_jobs(connection, tells.changes, tells.co_objectives)
-        parts.append((study, tells.changes, tells.co_objectives))
-        is_free = may_plan(study.phase, study.unsettled_full, study.overlap)
-        changes = tells.changes
-        # Without a result, a failure may withdraw a sample that was ruled out before
-        frees_places = changes.results or changes.supersedes_jobs
-        if frees_places and (may_be_due or is_free):
-            to_schedule.append(study.id)
-    apply_all(connection, parts)
-    for _, changes, _ in parts:
-        for lease in changes.ended_leases:
-            before.setdefault(
-                lease, locked.jobs[lease][1] if lease in locked.jobs else None
-            )
-    for study_id in to_schedule:
-        schedule_due_steps(connection, find_study_by_id(connection, study_id))
-    if any(changes.makes_jobs_ready for _, changes, _ in parts):
+        tells = _StudyTells(study, locked.objectives[study.id])
+        told |= _tell_study(connection, tells, by_study.get(study.id, {}), locked)
+        settled.append(tells)
+    apply_all(
+        connection,
+        [(tells.study, tells.changes, tells.co_objectives) for tells in settled],
+    )
+    for tells in settled:
+        for lease in tells.changes.ended_leases:
+            known = locked.jobs.get(lease)
+            before.setdefault(lease, known[1] if known is not None else None)
+        if tells.may_be_due:
+            study = find_study_by_id(connection, tells.study.id)
+            schedule_due_steps(connection, study)
+    if any(tells.changes.makes_jobs_ready for tells in settled):
         notify(connection)
+    return told
+
+
+def _tell_study(
+    connection: Connection,
+    tells: "_StudyTells",
+    items: Mapping[int, Tell],
+    locked: _Locked,
+) -> dict[int, Told]:
+    """Add what these tells change to the change set of their study, up to the first
+    after which a step may be due.
+    """
+    study = tells.study
+    jobs = [locked.jobs[item.lease][0] for item in items.values()]
+    told_jobs, ruled_out = tells.until_ruled_out(items.values(), jobs)
+    count, may_be_due = prefix_until_due(study, tells.objectives, told_jobs, ruled_out)
+    if may_be_due and is_step_waiting(connection, study):
+        # None becomes due before it is executed, so nothing needs to be split.
+        count, may_be_due = len(told_jobs), False
+    told = {}
+    for index, item in list(items.items())[:count]:
+        told[index] = tells.tell(item, *locked.jobs[item.lease])
+    changes = tells.changes
+    add_changes_of_other_jobs(connection, changes, tells.co_objectives)
+    is_free = may_plan(study.phase, study.unsettled_full, study.overlap)
+    # Without a result, a failure may withdraw a sample that was ruled out before
+    frees_places = bool(changes.results) or changes.supersedes_jobs
+    tells.may_be_due = frees_places and (may_be_due or is_free)
     return told
 
 
@@ -169,6 +183,7 @@ class _StudyTells:
     objectives: Sequence[Objective]
     changes: ChangeSet = field(default_factory=ChangeSet)
     co_objectives: CoObjectives = field(init=False)
+    may_be_due: bool = False  # a step, once the changes are written
 
     def __post_init__(self) -> None:
         self.co_objectives = co_objectives_of(self.objectives)

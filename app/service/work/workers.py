@@ -8,12 +8,11 @@ from app.errors import WorkerUnknown
 from app.store.database import Connection, Database
 from app.store.studies.jobs import database_time
 from app.store.wakeups import notify
+from app.store.work.live_workers import held_leases, live_workers
 from app.store.work.workers import (
     drain_worker,
     find_worker,
     forget_idle_workers,
-    held_leases,
-    live_workers,
     page_of_workers,
     worker_names,
 )

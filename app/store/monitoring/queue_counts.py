@@ -12,7 +12,7 @@ from app.domain.workers import ALIVE_S
 from app.store.sql.clock import database_now
 from app.store.studies.steps import DUE
 from app.store.tables import LEASED, attempts, jobs, objectives, steps, studies, workers
-from app.store.work.workers import seen_within
+from app.store.work.signs_of_life import seen_within
 from counterpoise.wire.codes import Phase, StudyState
 
 

@@ -12,7 +12,7 @@ from app.domain.planning.joining import Join, joins_of
 from app.domain.samples import NewSample
 from app.domain.steps import Step, StepId
 from app.domain.studies import CoObjectives
-from app.store.studies.new_samples import add_jobs
+from app.store.studies.new_jobs import add_jobs
 from app.store.studies.points import jobs_of_samples, samples_at_points
 from app.store.studies.samples import points_of, samples_proposed_by
 from app.store.tables import samples, steps

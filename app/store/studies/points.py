@@ -1,18 +1,28 @@
 """Samples at given points, with their outcomes and jobs."""
 
-from collections.abc import Collection
+import json
+from collections.abc import Collection, Sequence
+from hashlib import blake2b
 
 from sqlalchemy import Connection, bindparam, null, select
 
 from app.domain.jobs import Job
-from app.domain.samples import Point, Sample
+from app.domain.samples import Coordinate, Point, Sample
 from app.store.records import job_from_row, sample_from_row
 from app.store.sql.in_array import in_array
 from app.store.studies.evaluations import evaluations_of
-from app.store.studies.new_samples import point_hash
 from app.store.tables import jobs, samples
 from app.store.work.row_locks import SELECT_JOBS
 from counterpoise.wire.codes import FailureKind
+
+
+def point_hash(x: Sequence[Coordinate]) -> str:
+    """A hash that is the same for equal points: 3 is 3.0, and 0 is -0."""
+    coordinates = [
+        coordinate if isinstance(coordinate, str | bool) else float(coordinate) + 0.0
+        for coordinate in x
+    ]
+    return blake2b(json.dumps(coordinates).encode(), digest_size=8).hexdigest()
 
 
 def samples_at_points(

@@ -10,7 +10,7 @@ from app.domain.studies import CoObjectives
 from app.domain.work.promotion import Promotion, promotions
 from app.store.sql.bulk import bulk_update
 from app.store.sql.in_array import in_array
-from app.store.studies.new_samples import add_jobs, outputs_of
+from app.store.studies.new_jobs import add_jobs, outputs_of
 from app.store.tables import jobs, objectives, samples, studies
 from app.store.work.row_locks import lock_all_jobs_of
 from counterpoise.wire.codes import JobState

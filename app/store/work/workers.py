@@ -1,71 +1,22 @@
-"""Workers: registration, signs of life, and how their attempts ended.
+"""Workers: registration, draining, and pages of them.
 
 Lock order: workers last, and by name. An ask holds workers while it waits for nothing
 else; every other transaction that locks workers has locked all the studies and jobs
 that it needs before.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Integer,
-    String,
-    and_,
-    bindparam,
-    case,
-    delete,
-    exists,
-    func,
-    literal_column,
-    select,
-    update,
-)
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy import Connection, and_, case, delete, func, select, update
 
-from app.domain.jobs import Attempt
-from app.domain.workers import (
-    ALIVE_S,
-    COUNTED_AS,
-    FAILURE_COUNTS,
-    HeldLease,
-    RunningJob,
-    Worker,
-    WorkerSeen,
-)
+from app.domain.workers import Worker, WorkerSeen
 from app.store.records import worker_from_row
 from app.store.sql.bulk import bulk_insert
 from app.store.sql.clock import database_now
 from app.store.sql.in_array import in_array
-from app.store.tables import LEASED, attempts, jobs, objectives, workers
-from app.store.work.attempts import attempts_with_leases
-from counterpoise.wire.codes import Outcome
-
-COUNTERS = ("done", *FAILURE_COUNTS)
-
-
-class by_code_points(FunctionElement[str]):  # noqa: N801  (reads as a function in queries)
-    """Text in the order of Python's `sorted`, whatever the database's language, so that
-    all lock in one order.
-    """
-
-    type = String()
-    inherit_cache = True
-
-
-@compiles(by_code_points)
-def _plain(element: by_code_points, compiler: SQLCompiler, **options: Any) -> str:
-    return compiler.process(element.clauses, **options)
-
-
-@compiles(by_code_points, "postgresql")
-def _collated(element: by_code_points, compiler: SQLCompiler, **options: Any) -> str:
-    return f'{compiler.process(element.clauses, **options)} COLLATE "C"'
+from app.store.tables import LEASED, attempts, jobs, workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,138 +81,6 @@ _REGISTER = bulk_insert(
     _update_known,
 )
 _REGISTER_RETURNING = _REGISTER.postgresql.returning(*_KNOWN_COLUMNS)
-
-
-def seen_within(seconds: float) -> ColumnElement[bool]:
-    """Times ahead of now come from a clock that was set back, and count as far as those
-    behind.
-    """
-    return workers.c.last_seen_at.between(
-        database_now() - seconds, database_now() + seconds
-    )
-
-
-def record_sign_of_life(connection: Connection, leases: Iterable[str]) -> None:
-    """Record that the workers that hold these leases were seen, and whether one of them
-    is a process whose name another process has taken since.
-    """
-    holders = connection.execute(_LOCK_HOLDERS, {"leases": leases}).all()
-    connection.execute(_SEEN_NOW, {"ids": [row.id for row in holders]})
-    shared = [row.id for row in holders if row.is_shared]
-    if shared:
-        connection.execute(_SHARED_NOW, {"ids": shared})
-
-
-_held = attempts_with_leases("held")
-_is_shared = exists().where(
-    _held.c.worker_id == workers.c.id,
-    _held.c.instance != workers.c.instance,
-    workers.c.left_at.is_(None),
-)
-_LOCK_HOLDERS = (
-    select(workers.c.id, _is_shared.label("is_shared"))
-    .where(workers.c.id.in_(select(_held.c.worker_id)))
-    .order_by(by_code_points(workers.c.name))
-    .with_for_update()
-)
-_SEEN_NOW = (
-    update(workers)
-    .where(in_array(workers.c.id, "ids"))
-    .values(last_seen_at=database_now())
-)
-_SHARED_NOW = (
-    update(workers)
-    .where(in_array(workers.c.id, "ids"))
-    .values(shared_at=database_now())
-)
-
-
-def count_attempts(connection: Connection, ended: Mapping[str, Attempt | None]) -> None:
-    """Count how the attempts of these leases ended. Last in a transaction, and once.
-
-    `ended`: by lease, the attempt as it was before this transaction, where it is known;
-    one that had ended before was counted then, and is taken back.
-    """
-    if not ended:
-        return
-    connection.execute(COUNT_ATTEMPTS, {"leases": ended})
-    for attempt in (
-        ended.values()
-    ):  # few: expired leases that were revived, or have told after all
-        if attempt is not None and attempt.outcome is not None:
-            _take_back(connection, attempt)
-
-
-def _take_back(connection: Connection, attempt: Attempt) -> None:
-    assert attempt.outcome is not None and attempt.ended_at is not None  # noqa: PT018, S101
-    counter = COUNTED_AS.get(attempt.outcome, attempt.failure)
-    less = {f"less_{name}": int(name == counter) for name in COUNTERS}
-    busy_s = attempt.ended_at - attempt.leased_at
-    connection.execute(
-        _UNCOUNT, {"worker": attempt.worker, "less_busy_s": busy_s, **less}
-    )
-
-
-_ended = attempts_with_leases("ended")
-_ENDED_BY_OTHERS = f"('{Outcome.EXPIRED}', '{Outcome.OVERTAKEN}')"
-# Literals: each parameter costs time.
-_cases = " ".join(
-    f"WHEN '{outcome}' THEN '{counter}'" for outcome, counter in COUNTED_AS.items()
-)
-_counted = select(
-    _ended.c.worker_id,
-    literal_column(f"CASE outcome {_cases} ELSE failure END", String).label("counter"),
-    # Expired and overtaken attempts end without a request of the worker.
-    literal_column(
-        f"CASE WHEN outcome IN {_ENDED_BY_OTHERS} THEN 0 ELSE 1 END", Integer
-    ).label("was_seen"),
-    (_ended.c.ended_at - _ended.c.leased_at).label("busy_s"),
-).subquery("counted")
-_sums = (
-    select(
-        _counted.c.worker_id,
-        func.max(_counted.c.was_seen).label("was_seen"),
-        func.coalesce(func.sum(_counted.c.busy_s), literal_column("0")).label("busy_s"),
-        *(
-            func.count()
-            .filter(_counted.c.counter == literal_column(f"'{name}'"))
-            .label(name)
-            for name in COUNTERS
-        ),
-    )
-    .group_by(_counted.c.worker_id)
-    .subquery("sums")
-)
-# Locked by name. Whatever the plan, no worker is changed before this CTE has reached
-# it.
-_locked = (
-    select(workers.c.id)
-    .where(workers.c.id.in_(select(_ended.c.worker_id)))
-    .order_by(by_code_points(workers.c.name))
-    .with_for_update()
-    .cte("locked")
-)
-COUNT_ATTEMPTS = (
-    update(workers)
-    .where(workers.c.id == _sums.c.worker_id, workers.c.id == _locked.c.id)
-    .values(
-        last_seen_at=case(
-            (_sums.c.was_seen == literal_column("1"), database_now()),
-            else_=workers.c.last_seen_at,
-        ),
-        **{name: workers.c[name] + _sums.c[name] for name in (*COUNTERS, "busy_s")},
-    )
-)
-_UNCOUNT = (
-    update(workers)
-    .where(workers.c.id == bindparam("worker"))
-    .values(
-        {
-            name: workers.c[name] - bindparam(f"less_{name}")
-            for name in (*COUNTERS, "busy_s")
-        }
-    )
-)
 
 
 def leases_of_process(connection: Connection, worker: str, instance: str) -> list[str]:
@@ -339,56 +158,3 @@ def forget_idle_workers(connection: Connection, idle_s: float, most: int) -> int
     # The condition again: a worker may ask between the two
     statement = delete(workers).where(workers.c.id.in_(some), is_idle)
     return connection.execute(statement).rowcount
-
-
-def held_leases(
-    connection: Connection, holders: Collection[int] | None = None
-) -> dict[int, list[HeldLease]]:
-    """The current leases by worker (id), of all workers or of some."""
-    query = (
-        select(attempts.c.worker_id, jobs.c.id, attempts.c.leased_at)
-        .join(jobs, jobs.c.id == attempts.c.job_id)
-        .where(jobs.c.state == LEASED, attempts.c.lease == jobs.c.lease)
-        .order_by(jobs.c.id)
-    )
-    if holders is not None:
-        query = query.where(in_array(attempts.c.worker_id, "holders", holders))
-    held: dict[int, list[HeldLease]] = {}
-    for row in connection.execute(query):
-        held.setdefault(row.worker_id, []).append(HeldLease(row.id, row.leased_at))
-    return held
-
-
-def running_jobs(connection: Connection, study: int) -> list[RunningJob]:
-    """The study's leased jobs, oldest lease first; as many rows as there are."""
-    query = (
-        select(
-            jobs.c.id.label("job"),
-            objectives.c.id.label("objective"),
-            objectives.c.name.label("objective_name"),
-            workers.c.id.label("worker_id"),
-            workers.c.name.label("worker"),
-            attempts.c.leased_at,
-        )
-        .select_from(objectives)
-        .join(jobs, jobs.c.objective_id == objectives.c.id)
-        .join(attempts, attempts.c.lease == jobs.c.lease)
-        .join(workers, workers.c.id == attempts.c.worker_id)
-        .where(objectives.c.study_id == study, jobs.c.state == LEASED)
-        .order_by(attempts.c.leased_at)
-    )
-    return [RunningJob(**row) for row in connection.execute(query).mappings()]
-
-
-def live_workers(
-    connection: Connection, holding: Collection[int] = ()
-) -> Sequence[Worker]:
-    """Workers that were seen recently and have not ended, and those (ids) that hold
-    jobs.
-    """
-    was_seen = seen_within(ALIVE_S) & workers.c.left_at.is_(None)
-    is_alive = was_seen | in_array(workers.c.id, "ids", holding)
-    return [
-        worker_from_row(row)
-        for row in connection.execute(select(workers).where(is_alive))
-    ]

@@ -12,7 +12,7 @@ from app.domain.planning.stepping import (
     Generation,
     Nothing,
     Progress,
-    Step,
+    SearchStep,
     Stream,
     due,
     planned_ahead,
@@ -27,10 +27,10 @@ SEARCH = replace(INITIAL, phase=Phase.SEARCH, unsettled_full=0, step=1, planned=
 
 def test_after_a_step_without_a_point_the_next_one_waits_for_all_that_runs() -> None:
     overlapped = replace(SEARCH, overlap=4, unsettled_full=1)
-    assert due(overlapped) == Step(2, 3)
+    assert due(overlapped) == SearchStep(2, 3)
     assert due(replace(overlapped, found_no_point=True)) == Nothing()
     settled = replace(overlapped, found_no_point=True, unsettled_full=0)
-    assert due(settled) == Step(2, 3)
+    assert due(settled) == SearchStep(2, 3)
 
 
 def streams(*triples: tuple[int, int, int]) -> tuple[Stream, ...]:
@@ -93,24 +93,24 @@ def test_search_begins_when_the_design_is_settled_whatever_the_streams_do() -> N
     settled = replace(
         INITIAL, unsettled_full=0, streams=streams((1, 159, 50), (1, 159, 0))
     )
-    assert due(settled) == Step(1, 3)
+    assert due(settled) == SearchStep(1, 3)
     assert due(replace(settled, unsettled_full=1, streams=())) == Nothing()
 
 
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({}, Step(2, 3)),
+        ({}, SearchStep(2, 3)),
         ({"unsettled_full": 1}, Nothing()),
-        ({"planned": 298}, Step(2, 2)),  # the last batch is cut
+        ({"planned": 298}, SearchStep(2, 2)),  # the last batch is cut
         ({"planned": 300}, Finish()),
         ({"planned": 300, "unsettled_full": 1}, Nothing()),
         ({"planned": 301}, Finish()),
         ({"planned": 300, "phase": Phase.FINISHED}, Nothing()),
-        ({"planned": 300, "budget": 310}, Step(2, 3)),  # extended
+        ({"planned": 300, "budget": 310}, SearchStep(2, 3)),  # extended
         (
             {"step": 10**12, "planned": 10**15, "budget": 10**16, "batch": 10**18},
-            Step(10**12 + 1, 9 * 10**15),
+            SearchStep(10**12 + 1, 9 * 10**15),
         ),
         (
             {"unsettled_full": 3, "streams": streams((1, 159, 0))},
@@ -141,7 +141,7 @@ def test_huge_counts_do_not_overflow() -> None:
 
 
 def test_what_a_decision_makes_pointless() -> None:
-    assert supersedes(Step(4, 3))
+    assert supersedes(SearchStep(4, 3))
     assert supersedes(Finish())
     assert not supersedes(Generation(0, 1, 50))
     assert not supersedes(Nothing())
@@ -173,7 +173,7 @@ def test_a_study_driven_by_the_rule_spends_exactly_its_budget(
                 p = replace(
                     p, streams=(Stream(0, number, p.streams[0].planned + size, 0),)
                 )
-            case Step(number, size):
+            case SearchStep(number, size):
                 p = replace(
                     p, phase=Phase.SEARCH, step=number, planned=p.planned + size
                 )
@@ -204,28 +204,28 @@ def search(
 
 def test_a_step_is_due_while_at_most_overlap_samples_run() -> None:
     assert search(unsettled=8, overlap=7) == Nothing()
-    assert search(unsettled=7, overlap=7) == Step(2, 3)
-    assert search(unsettled=0, overlap=7) == Step(2, 3)
+    assert search(unsettled=7, overlap=7) == SearchStep(2, 3)
+    assert search(unsettled=0, overlap=7) == SearchStep(2, 3)
     assert search(unsettled=1, overlap=0) == Nothing()  # the paper's barrier
 
 
 def test_an_automatic_batch_fills_the_free_slots() -> None:
-    assert search(unsettled=0, overlap=7, batch=None, slots=8) == Step(2, 8)
-    assert search(unsettled=5, overlap=7, batch=None, slots=8) == Step(2, 3)
-    assert search(unsettled=7, overlap=7, batch=None, slots=8) == Step(2, 1)
+    assert search(unsettled=0, overlap=7, batch=None, slots=8) == SearchStep(2, 8)
+    assert search(unsettled=5, overlap=7, batch=None, slots=8) == SearchStep(2, 3)
+    assert search(unsettled=7, overlap=7, batch=None, slots=8) == SearchStep(2, 1)
     # A declared batch is the least
-    assert search(unsettled=0, overlap=7, batch=3, slots=8) == Step(2, 8)
-    assert search(unsettled=7, overlap=7, batch=3, slots=8) == Step(2, 3)
+    assert search(unsettled=0, overlap=7, batch=3, slots=8) == SearchStep(2, 8)
+    assert search(unsettled=7, overlap=7, batch=3, slots=8) == SearchStep(2, 3)
     # Whatever the declared overlap
-    assert search(unsettled=0, overlap=0, batch=None, slots=8) == Step(2, 8)
-    assert search(unsettled=9, overlap=12, batch=None, slots=8) == Step(2, 1)
-    assert search(unsettled=0, overlap=0, batch=None, slots=0) == Step(2, 1)
+    assert search(unsettled=0, overlap=0, batch=None, slots=8) == SearchStep(2, 8)
+    assert search(unsettled=9, overlap=12, batch=None, slots=8) == SearchStep(2, 1)
+    assert search(unsettled=0, overlap=0, batch=None, slots=0) == SearchStep(2, 1)
 
 
 def test_search_begins_when_the_whole_design_is_settled_whatever_the_overlap() -> None:
     initial = replace(INITIAL, overlap=200)
     assert due(replace(initial, unsettled_full=1)) == Nothing()
-    assert due(replace(initial, unsettled_full=0)) == Step(1, 3)
+    assert due(replace(initial, unsettled_full=0)) == SearchStep(1, 3)
 
 
 def test_a_study_ends_when_its_last_samples_are_settled() -> None:
@@ -274,7 +274,7 @@ def test_no_slot_is_free_while_the_budget_lasts(
         step=0,
     )
     while progress.planned < budget or progress.unsettled_full:
-        while isinstance(decision := due(progress), Step):
+        while isinstance(decision := due(progress), SearchStep):
             assert decision.size >= 1
             progress = replace(
                 progress,

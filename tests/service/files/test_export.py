@@ -13,7 +13,7 @@ from app.service.files.import_evaluations import import_evaluations
 from app.service.files.json_reader import read_json
 from app.service.studies.lifecycle import create, delete
 from app.store.database import Database
-from app.store.studies.new_samples import point_hash
+from app.store.studies.points import point_hash
 from app.store.tables import jobs, samples, studies
 from counterpoise.wire.specification import Specification, parse_specification
 from tests.api.wing import SPEC
