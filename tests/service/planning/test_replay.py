@@ -174,7 +174,7 @@ def test_an_objective_that_was_not_asked_for_is_found(lab: Lab) -> None:
     assert (found.equal, found.equal_samples, found.largest_distance) == (False, 3, 0.0)
 
 
-def test_a_sample_that_is_gone_does_not_put_the_cheap_ones_out_of_step(
+def test_a_missing_full_sample_does_not_shift_the_cheap_only_ones(
     lab: Lab,
 ) -> None:
     lab.run()
@@ -242,7 +242,7 @@ def test_data_that_break_the_computation_are_a_finding(lab: Lab) -> None:
     assert found.faults == ["computing it again failed: KeyError: 'settled'"]
 
 
-def test_what_cannot_be_replayed_is_said(lab: Lab) -> None:
+def test_an_unknown_or_due_step_is_refused_with_a_reason(lab: Lab) -> None:
     with pytest.raises(
         RequestRefused, match="step initial of study 'wing' is due, not done"
     ):

@@ -308,7 +308,7 @@ def test_only_the_last_hundred_durations_count(database: Database) -> None:
     "changes",
     [{}, {"ratios": {"mass": 4}, "objectives": [{"name": "mass"}, {"name": "crash"}]}],
 )
-def test_ratios_that_are_declared_are_said_to_be(
+def test_declared_ratios_are_reported_as_declared(
     database: Database, changes: dict[str, Any]
 ) -> None:
     lab = Lab(database, **changes)
@@ -370,7 +370,7 @@ def test_a_used_up_space_does_not_wait_for_samples_outside_the_budget(
     lab.check_counters()
 
 
-def test_a_space_that_is_used_up_ends_the_study_and_says_so(database: Database) -> None:
+def test_a_used_up_space_ends_the_study_with_its_ending(database: Database) -> None:
     lab = Lab(
         database,
         variables=SIX_POINTS,

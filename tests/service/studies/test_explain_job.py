@@ -66,7 +66,7 @@ def test_a_job_that_waits_for_a_slot(lab: Lab) -> None:
     )
 
 
-def test_who_holds_a_job_is_alive_though_it_has_not_spoken_for_hours(lab: Lab) -> None:
+def test_a_worker_that_holds_a_job_is_alive_without_heartbeats(lab: Lab) -> None:
     lab.ask("crash", most=2, worker="w")
     lab.database.write(
         lambda connection: connection.execute(update(workers).values(last_seen_at=1.0))
@@ -176,7 +176,7 @@ def test_jobs_that_failed_for_good(lab: Lab) -> None:
     assert [one.outcome for one in story(lab, third).attempts] == ["expired", "expired"]
 
 
-def test_jobs_that_nobody_needs_any_more(lab: Lab) -> None:
+def test_superseded_jobs(lab: Lab) -> None:
     lab.run_until(1)
     cheap = [
         row["id"] for row in lab.rows(jobs) if row["cheap_only"] and row["step"] == 1
@@ -213,6 +213,6 @@ def test_a_long_queue_is_not_counted_to_its_end(
     )
 
 
-def test_a_job_that_was_never_there(lab: Lab) -> None:
+def test_an_unknown_job(lab: Lab) -> None:
     with pytest.raises(JobUnknown, match="there is no job 4711"):
         story(lab, 4711)

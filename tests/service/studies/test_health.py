@@ -36,7 +36,7 @@ LATE = "planner_missing"
 @pytest.mark.parametrize(
     "for_s", [-1.0, 3 * LONGEST_CLAIM_AHEAD_S]
 )  # the second: a clock was set back
-def test_a_planner_that_died_in_the_middle_of_a_step_is_missed(
+def test_a_planner_that_died_during_a_step_is_reported_as_missing(
     database: Database, for_s: float
 ) -> None:
     lab = Lab(database)
@@ -54,7 +54,7 @@ def test_a_planner_that_died_in_the_middle_of_a_step_is_missed(
     assert lab.health() == []
 
 
-def test_a_step_that_failed_and_is_not_tried_again_misses_a_planner(
+def test_a_failed_step_that_is_not_tried_again_reports_a_missing_planner(
     database: Database,
 ) -> None:
     lab = Lab(database)
@@ -70,7 +70,7 @@ def test_a_step_that_failed_and_is_not_tried_again_misses_a_planner(
     assert lab.health()[1:] == [LATE]
 
 
-def test_a_finished_study_is_not_said_to_be_paused_unless_something_waits(
+def test_a_finished_study_is_reported_as_paused_only_if_jobs_wait(
     database: Database,
 ) -> None:
     lab = Lab(database)
@@ -85,7 +85,9 @@ def test_a_finished_study_is_not_said_to_be_paused_unless_something_waits(
     assert lab.health()[0] == "paused"
 
 
-def test_one_job_has_waited_and_two_have(database: Database) -> None:
+def test_a_missing_worker_is_reported_in_singular_and_plural(
+    database: Database,
+) -> None:
     lab = Lab(database, initial_samples=2)
     lab.plan()
     for job in lab.ask("mass"):

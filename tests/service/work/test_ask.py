@@ -30,7 +30,7 @@ def asking(
     )
 
 
-def test_a_job_says_all_that_a_worker_needs(lab: Lab) -> None:
+def test_a_job_has_all_that_a_worker_needs(lab: Lab) -> None:
     (job,) = lab.ask("crash")
     assert (job.study, job.objective, job.attempt, job.also) == ("wing", "crash", 1, [])
     assert set(job.x) == {"a", "b"}
@@ -80,7 +80,7 @@ def test_many_asks_are_served_in_one_transaction_one_each_in_turn(lab: Lab) -> N
         assert {held[job.lease] for job in share} == {ask.worker}
 
 
-def test_who_asked_first_is_not_overtaken_by_who_wants_less(lab: Lab) -> None:
+def test_an_earlier_ask_comes_before_one_for_fewer_queues(lab: Lab) -> None:
     lab.ask("mass", most=60)
     lab.ask("crash", most=3)  # all but one
     wants = (("mass",), ("*",), ("crash",))
@@ -131,7 +131,7 @@ def test_no_study_is_starved_by_another(lab: Lab, database: Database) -> None:
     assert seen == {"wing", "car"}
 
 
-def test_a_look_says_whether_there_is_anything(lab: Lab) -> None:
+def test_any_jobs_for_finds_ready_jobs(lab: Lab) -> None:
     assert any_jobs_for(lab.database, [asking()])
     assert not any_jobs_for(lab.database, [asking(objectives=("nothing",))])
     lab.ask(most=100)
@@ -146,7 +146,9 @@ def test_a_look_says_whether_there_is_anything(lab: Lab) -> None:
         (asking(), "all_leased", "all jobs are with workers"),
     ],
 )
-def test_an_empty_answer_says_why(lab: Lab, ask: Ask, reason: str, words: str) -> None:
+def test_an_empty_response_has_a_reason(
+    lab: Lab, ask: Ask, reason: str, words: str
+) -> None:
     lab.ask(most=100)
     answer = explain_empty_ask(lab.database, ask)
     assert (answer.jobs, answer.reason) == ([], reason)
@@ -154,7 +156,7 @@ def test_an_empty_answer_says_why(lab: Lab, ask: Ask, reason: str, words: str) -
     assert answer.retry_after_s
 
 
-def test_an_empty_answer_says_paused_planning_and_finished(lab: Lab) -> None:
+def test_an_empty_response_is_paused_planning_or_finished(lab: Lab) -> None:
     for job in lab.ask("mass", most=100):
         lab.tell(job)
     assert (
@@ -171,7 +173,7 @@ def test_an_empty_answer_says_paused_planning_and_finished(lab: Lab) -> None:
     )
 
 
-def test_of_several_studies_those_that_go_on_give_the_reason(
+def test_of_several_studies_the_unfinished_ones_give_the_reason(
     lab: Lab, database: Database
 ) -> None:
     both = asking(studies=("wing", "car"))
@@ -183,7 +185,7 @@ def test_of_several_studies_those_that_go_on_give_the_reason(
     assert explain_empty_ask(database, both).reason == "paused"
 
 
-def test_what_does_not_exist_is_said_beside_the_reason(
+def test_unknown_names_are_reported_beside_the_reason(
     lab: Lab, database: Database
 ) -> None:
     lab.ask(most=100)
@@ -227,7 +229,7 @@ def test_nothing_is_unknown_beside_a_star_or_in_another_study(
     )
 
 
-def test_an_objective_that_comes_with_another_says_with_which(
+def test_an_objective_that_comes_with_another_names_it(
     database: Database,
 ) -> None:
     more = [
@@ -245,7 +247,7 @@ def test_an_objective_that_comes_with_another_says_with_which(
     assert (both.detail or "").endswith(f"of their sample. O{words}")
 
 
-def test_many_wrong_names_give_a_short_answer(lab: Lab, database: Database) -> None:
+def test_many_wrong_names_give_a_short_response(lab: Lab, database: Database) -> None:
     lab.ask(most=100)
     wrong = tuple(f"{number:04}" for number in range(99))
     answer = explain_empty_ask(
@@ -261,7 +263,7 @@ def test_many_wrong_names_give_a_short_answer(lab: Lab, database: Database) -> N
     )
 
 
-def test_nobody_waits_for_the_running_jobs_of_a_stopped_study(
+def test_a_stopped_study_with_running_jobs_is_finished_to_an_ask(
     lab: Lab, database: Database
 ) -> None:
     (held,) = lab.ask("mass")
@@ -276,7 +278,7 @@ def test_nobody_waits_for_the_running_jobs_of_a_stopped_study(
     assert not lab.ask(most=100)  # it did not come back
 
 
-def test_a_stopped_study_whose_failed_jobs_are_retried_has_something(
+def test_a_stopped_study_whose_failed_jobs_are_retried_has_jobs(
     lab: Lab, database: Database
 ) -> None:
     failed, _ = lab.ask("mass", most=2)
@@ -293,7 +295,7 @@ def test_a_stopped_study_whose_failed_jobs_are_retried_has_something(
     assert explain_empty_ask(database, asking()).reason == "all_leased"
 
 
-def test_of_two_studies_the_stopped_one_is_not_waited_for(
+def test_of_two_studies_the_stopped_one_gives_no_reason_to_wait(
     lab: Lab, database: Database
 ) -> None:
     Lab(database, name="car")  # not planned yet

@@ -108,7 +108,7 @@ def test_only_the_newest_of_two_expired_leases_is_revived(lab: Lab) -> None:
     lab.check_counters()
 
 
-def test_heartbeats_answer_each_lease(lab: Lab) -> None:
+def test_heartbeats_respond_for_each_lease(lab: Lab) -> None:
     mine, done = lab.ask("crash", most=2)
     lab.tell(done, 1.0)
     answers = heartbeat(lab.database, [mine.lease, done.lease, "f" * 32])
@@ -253,7 +253,7 @@ def test_uptime_is_counted_since_the_last_gap(database: Database) -> None:
         assert read()[1] > before[1]
 
 
-def test_only_time_in_which_servers_were_there_counts_as_served(
+def test_only_the_uptime_of_servers_counts_as_served(
     database: Database,
 ) -> None:
     def served() -> float:
@@ -282,7 +282,7 @@ def test_only_time_in_which_servers_were_there_counts_as_served(
         assert served() >= before
 
 
-def test_nothing_expires_while_no_server_is_there_however_long_they_were_before(
+def test_nothing_expires_without_a_server_however_long_one_ran_before(
     lab: Lab,
 ) -> None:
     (job,) = lab.ask("crash")

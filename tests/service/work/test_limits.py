@@ -130,7 +130,7 @@ def test_without_a_cheap_run_nothing_is_withdrawn(database: Database) -> None:
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_one_list_of_tells_is_as_good_as_single_ones(
+def test_a_list_of_tells_equals_single_tells(
     database: Database, together: bool
 ) -> None:
     lab = Lab(database, **SMALL, cheap_first=False)

@@ -36,7 +36,7 @@ def test_a_value_settles_its_job(lab: Lab) -> None:
     lab.check_counters()
 
 
-def test_the_same_words_again_get_the_same_answer_and_change_nothing(lab: Lab) -> None:
+def test_a_repeated_tell_is_idempotent(lab: Lab) -> None:
     (job,) = lab.ask("mass")
     assert lab.tell(job, 2.0) == lab.tell(job, 2.0) == lab.tell(job, 2.0)
     assert lab.values() == [(2.0, None)]
@@ -170,7 +170,7 @@ def test_an_unknown_job_or_lease_is_refused(lab: Lab, wrong: str) -> None:
     assert lab.values() == []
 
 
-def test_a_list_is_answered_item_by_item(lab: Lab) -> None:
+def test_a_list_returns_a_result_for_each_item(lab: Lab) -> None:
     a, b, c = lab.ask("mass", most=3)
     items = [
         lab.said(a, 1.0),

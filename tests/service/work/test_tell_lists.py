@@ -133,7 +133,7 @@ def test_a_list_over_studies_leaves_what_its_tells_one_by_one_would(
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_list_is_parted_only_where_a_step_becomes_due(
+def test_a_list_is_split_only_where_a_step_becomes_due(
     database: Database, monkeypatch: pytest.MonkeyPatch, order: int
 ) -> None:
     """Told one by one, each tell would be as many statements as the whole list."""
@@ -164,7 +164,7 @@ def test_a_list_is_parted_only_where_a_step_becomes_due(
 
 
 @pytest.mark.parametrize("as_list", [True, False])
-def test_a_second_word_on_a_job_is_heard_before_what_follows_it(
+def test_a_repeated_tell_is_recorded_before_later_tells(
     database: Database, as_list: bool
 ) -> None:
     lab = Lab(database)

@@ -60,7 +60,7 @@ def test_attempts_are_counted_by_how_they_ended(lab: Lab) -> None:
     lab.check_counters()
 
 
-def test_what_is_said_again_is_not_counted_again(lab: Lab) -> None:
+def test_a_repeated_tell_is_not_counted_again(lab: Lab) -> None:
     (job,) = lab.ask("crash")
     for _ in range(2):
         assert lab.tell(job).status == 200
@@ -68,7 +68,7 @@ def test_what_is_said_again_is_not_counted_again(lab: Lab) -> None:
     assert seen(lab)["w"].done == 1
 
 
-def test_a_lost_lease_that_speaks_again_is_no_longer_lost(lab: Lab) -> None:
+def test_a_revived_lease_is_not_counted_as_lost(lab: Lab) -> None:
     late, revived = lab.ask("crash", most=2)
     assert lab.expire() == 2
     assert seen(lab)["w"].failures.lost == 2
@@ -79,7 +79,7 @@ def test_a_lost_lease_that_speaks_again_is_no_longer_lost(lab: Lab) -> None:
     lab.check_counters()
 
 
-def test_a_value_that_was_overtaken_counts_for_who_told_it_and_against_nobody(
+def test_an_overtaking_value_counts_for_its_worker_and_against_none(
     lab: Lab,
 ) -> None:
     (slow,) = lab.ask("crash", worker="slow")
@@ -151,13 +151,13 @@ def test_a_heartbeat_is_a_sign_of_life_and_an_expiry_is_none(lab: Lab) -> None:
     assert seen(lab)["w"].alive
 
 
-def test_who_holds_a_job_is_alive_though_it_has_not_asked_for_hours(lab: Lab) -> None:
+def test_a_worker_that_holds_a_job_is_alive_without_asking(lab: Lab) -> None:
     lab.ask("crash")
     change(lab, update(workers).values(last_seen_at=1000.0))
     assert seen(lab)["w"].alive
 
 
-def test_a_drained_worker_gets_no_more_jobs_and_is_told_so(lab: Lab) -> None:
+def test_a_drained_worker_gets_no_more_jobs_and_a_reason(lab: Lab) -> None:
     (held,) = lab.ask("crash", worker="old")
     assert drain(lab.database, "old", True).drained
     ask = Ask(worker="old", studies=["*"], objectives=["*"])
