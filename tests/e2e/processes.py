@@ -118,7 +118,7 @@ def planning(database_url: str) -> Iterator[tuple["subprocess.Popen[bytes]", Pat
         process,
         log,
     ):
-        eventually(lambda: '"planning"' in log.read_text(), "the planner")
+        eventually(lambda: '"planner started"' in log.read_text(), "the planner")
         yield process, log
 
 
