@@ -54,6 +54,7 @@ def run(folder: Path, program: str) -> "subprocess.CompletedProcess[str]":
 QUICK = PROGRAM.replace("DRAG", 'x["a"] * x["b"]')
 
 
+@pytest.mark.slow
 def test_functions_of_standard_input_and_a_larger_budget(tmp_path: Path) -> None:
     program = QUICK + (
         "first = optimize(5)\n"

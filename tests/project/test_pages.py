@@ -119,6 +119,7 @@ def test_the_study_of_the_readme_is_valid(tmp_path: Path) -> None:
     assert stiffness.command == ("./fem.sh", "{params_txt}", "{results}")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_simulator_of_the_readme_is_optimised(tmp_path: Path) -> None:
     readme = (DOCS.parent / "README.md").read_text()

@@ -12,6 +12,7 @@ from tests.reliability.processes.cluster import Cluster, fewest_jobs, specificat
 from tests.reliability.processes.cluster_checks import check_cluster
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)  # on a loaded machine
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
 def test_frozen_server_stops_no_other_and_nothing_is_lost_or_doubled(
