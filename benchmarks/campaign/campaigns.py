@@ -63,9 +63,9 @@ class Campaign:
 
 
 def run_of(problem: str, m: int, rc: int, column: str, seed: int) -> Spec:
-    """A run of one column: systems of the paper as published, ours as in a study."""
+    """A run of one column, scaled as in the paper, whose score depends on units."""
     if column == EVIDENCE_COLUMN:
-        settings = Settings(scaling="range", models="evidence")
+        settings = Settings(models="evidence")
         return Spec(problem, m, rc, "sbp-bo", seed, settings)
     if column in VARIANTS:
         settings = Settings(models=VARIANTS[column].models)

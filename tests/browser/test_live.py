@@ -68,6 +68,37 @@ def test_a_change_appears_without_a_reload(server: str, open_page: OpenPage) -> 
     expect(page.get_by_text("Paused", exact=True)).to_be_visible()
 
 
+def test_leases_are_read_again_without_an_event(
+    server: str, open_page: OpenPage
+) -> None:
+    page = open_page(f"{server}/#/studies/watched", locale="en-GB")
+    page.clock.install()
+    page.reload()
+    expect(page.get_by_text("Live", exact=True)).to_be_visible()
+    with page.expect_response(lambda response: response.url.endswith("/watched")):
+        page.clock.fast_forward(30_000)
+
+
+def test_a_study_that_is_deleted_is_no_longer_shown(
+    server: str, open_page: OpenPage, watch: Watch
+) -> None:
+    watch.allow("Failed to load resource")
+    admin = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
+    study = {
+        "name": "gone",
+        "variables": [{"name": "a", "low": 0.0, "high": 1.0}],
+        "objectives": [{"name": "mass"}],
+        "budget": 20,
+    }
+    created = httpx.post(f"{server}/studies", json=study, headers=admin)
+    assert created.status_code == 201
+    page = open_page(f"{server}/#/studies/gone")
+    expect(page.get_by_role("heading", name="Progress")).to_be_visible()
+    httpx.delete(f"{server}/studies/gone", headers=admin).raise_for_status()
+    expect(page.get_by_text("there is no study 'gone'")).to_be_visible()
+    expect(page.get_by_role("heading", name="Progress")).to_have_count(0)
+
+
 def test_a_page_survives_a_restart_of_the_server(
     seeded: Path, open_page: OpenPage, watch: Watch
 ) -> None:

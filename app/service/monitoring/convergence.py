@@ -41,7 +41,7 @@ def convergence(database: Database, name: str, most: int) -> ConvergenceView:
         points=_points(study, steps),
         recent=gain,
         assessment=assessment,
-        detail=_detail(assessment, gain),
+        detail=describe_gain(assessment, gain),
     )
 
 
@@ -142,17 +142,30 @@ def _reference_point(study: Study, last: dict[str, Any]) -> dict[str, float] | N
     return reference
 
 
-def _detail(assessment: Convergence, gain: RecentGain | None) -> str:
+def describe_gain(assessment: Convergence, gain: RecentGain | None) -> str:
     if gain is None or gain.share is None:
         return "There are too few steps to compare."
     if gain.slow_evaluations:
         took = f" ({format_span(gain.slow_s)})" if gain.slow_s else ""
-        what = f"{gain.slow_evaluations} slow runs{took}"
+        what = f"The last {_counted(gain.slow_evaluations, 'slow run')}{took}"
     else:
-        what = f"{gain.steps} steps"
-    sentence = f"The last {what} added {100.0 * gain.share:.2g} % to the hypervolume"
+        what = f"The last {_counted(gain.steps, 'step')}"
+    if gain.share < 0.0:  # samples of the front were excluded meanwhile
+        return f"{what} have not made up for the samples that were excluded."
+    if gain.share >= 1.0:
+        return f"{what} made all of the hypervolume."
+    added = _percent(100.0 * gain.share / (1.0 - gain.share))
+    sentence = f"{what} added {added} to the hypervolume"
     advice = {
         Convergence.STALLED: "; more of them are unlikely to pay.",
         Convergence.SLOWING: "; the gain per run is small now.",
     }
     return sentence + advice.get(assessment, ".")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0f} %" if value >= 10.0 else f"{value:.2g} %"

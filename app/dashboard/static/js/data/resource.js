@@ -1,9 +1,12 @@
 // Reads a resource, and again when the event stream says that something changed.
 import { useEffect, useRef, useState } from "../../vendor/ui.js";
 import { get, Refusal, Unreachable } from "./api.js";
+import { now as clock } from "./clock.js";
 import { revision } from "./live.js";
 import { expire } from "./session.js";
 
+// Leases and signs of life are no events: pages that show them read again after so long
+export const LEASES_MS = 20_000;
 const MOST_KEPT = 24; // responses kept for going back, so that a page open for a day does not grow
 const kept = new Map();
 
@@ -15,11 +18,13 @@ function remember(key, data) {
 
 /**
  * {data, error, isLoading, reload}. `path` null: nothing is read.
- * `read` reads it in another way than one GET; `quietMs` is the shortest time between two reads.
+ * `read` reads it in another way than one GET; `quietMs` is the shortest time between two reads,
+ * `refreshMs` the longest one while the page is seen.
  */
-export function useResource(path, { read = get, quietMs = 1000, isLive = true } = {}) {
+export function useResource(path, { read = get, quietMs = 1000, isLive = true, refreshMs = null } = {}) {
   const [state, setState] = useState({ path: null, data: undefined, error: null });
   const seen = isLive ? revision.value : 0;
+  const tick = refreshMs && !document.hidden ? Math.floor(clock.value / refreshMs) : 0;
   const times = useRef({ path: null, started: 0, timer: null, isReading: false, isStale: false });
   const [round, setRound] = useState(0);
 
@@ -36,7 +41,7 @@ export function useResource(path, { read = get, quietMs = 1000, isLive = true } 
     now.path = path;
     now.timer = setTimeout(() => load(path), wait);
     return undefined;
-  }, [path, seen, round]);
+  }, [path, seen, round, tick]);
   useEffect(() => () => clearTimeout(times.current.timer), []);
 
   async function load(wanted) {
@@ -52,6 +57,8 @@ export function useResource(path, { read = get, quietMs = 1000, isLive = true } 
     } catch (error) {
       if (error instanceof Refusal && error.status === 401) expire();
       if (!(error instanceof Refusal || error instanceof Unreachable)) throw error;
+      const isGone = error instanceof Refusal && error.status === 404;
+      if (isGone) kept.delete(wanted);
       next = { path: wanted, data: kept.get(wanted), error };
     }
     now.isReading = false;

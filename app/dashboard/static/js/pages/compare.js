@@ -32,7 +32,7 @@ function Comparison({ studies }) {
   const chosen = studies.filter(({ name }) => given.includes(name)).slice(0, MOST);
   const path = chosen.length ? chosen.map(({ name }) => name).join(",") : null;
   const lines = useResource(path, { read: readLines, quietMs: 5000 });
-  const against = AGAINST[route.value.query.against] ? route.value.query.against : "slow";
+  const against = Object.hasOwn(AGAINST, route.value.query.against ?? "") ? route.value.query.against : "slow";
   const toggle = (name) => {
     const next = given.includes(name) ? given.filter((other) => other !== name) : [...given, name];
     setQuery({ studies: next.join(",") });

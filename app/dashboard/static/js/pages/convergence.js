@@ -29,7 +29,7 @@ export function Convergence({ study }) {
 
 function Charts({ study, data }) {
   const points = data.points.filter(({ hypervolume }) => hypervolume !== null);
-  const against = AGAINST[route.value.query.against] ? route.value.query.against : "slow";
+  const against = Object.hasOwn(AGAINST, route.value.query.against ?? "") ? route.value.query.against : "slow";
   return html`
     <div class="stack">
       <${Assessment} study=${study} data=${data} />

@@ -3,6 +3,7 @@ import { html, useEffect, useState } from "../../vendor/ui.js";
 import { Panel } from "../components/panel.js";
 import { get, post, Refusal, studyPath } from "../data/api.js";
 import { go, route } from "../data/navigation.js";
+import { isAdmin } from "../data/session.js";
 import { lineOf } from "../pure/faults.js";
 import { studyHref } from "../pure/route.js";
 import { SpecForm } from "./new_study_form.js";
@@ -56,8 +57,10 @@ export function NewStudy() {
       <${Panel} title="Create">
         <${FaultList} faults=${faults} />
         <div class="row">
-          <button class="primary" onClick=${() => create(false)}>Create the study</button>
-          <button onClick=${() => create(true)}>Create paused</button>
+          ${isAdmin.value ? html`
+            <button class="primary" onClick=${() => create(false)}>Create the study</button>
+            <button onClick=${() => create(true)}>Create paused</button>`
+            : html`<span class="note">To create a study, log in with an admin token.</span>`}
         </div>
         <p class="note spaced">A paused study plans nothing before it is resumed, so that evaluations can be imported first.</p>
         <p class="note spaced">Recommended where some objectives are cheap: <code>strategy: counterpoise</code>. It starts slow runs only where the known cheap values are promising.</p>

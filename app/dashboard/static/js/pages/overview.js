@@ -4,10 +4,10 @@ import { Health, WorkerCommand } from "../components/health.js";
 import { Metric, Panel, Progress } from "../components/panel.js";
 import { etaText } from "../components/study_state.js";
 import { StudyActions } from "../components/study_actions.js";
-import { studyPath } from "../data/api.js";
+import { get, studyPath } from "../data/api.js";
 import { useChoices } from "../data/choices.js";
 import { now } from "../data/clock.js";
-import { useResource } from "../data/resource.js";
+import { LEASES_MS, useResource } from "../data/resource.js";
 import { count, dateTime, duration, number, plural, relative } from "../pure/format.js";
 import { studyHref } from "../pure/route.js";
 import { FrontChoices } from "./overview_choices.js";
@@ -15,11 +15,16 @@ import { FrontPanel } from "./overview_front.js";
 import { HypervolumePanel, RunningPanel } from "./overview_now.js";
 import { OutputsTable } from "./overview_outputs.js";
 
+/** With the time at which its durations count from. */
+async function readOverview(path) {
+  return { ...(await get(path)), readAt: Date.now() };
+}
+
 export function Overview({ study }) {
-  const overview = useResource(studyPath(study.name, "overview"), { quietMs: 3000 });
+  const overview = useResource(studyPath(study.name, "overview"), { read: readOverview, quietMs: 3000, refreshMs: LEASES_MS });
   const convergence = useResource(studyPath(study.name, "convergence", { points: 60 }), { quietMs: 5000 });
   const { designs, labels } = useChoices(study);
-  const eta = overview.data?.eta;
+  const eta = overview.data && etaNow(overview.data);
   const needsWorkers = study.health.some(({ code }) => code === "no_worker");
   const isUntouched = study.evaluated_full === 0 && !needsWorkers && study.outputs.every(({ done, leased }) => !done && !leased);
   return html`
@@ -58,6 +63,13 @@ function plannedText(study) {
   if (running > 0) parts.push(`${count(running)} in evaluation`);
   if (study.imported) parts.push(`${plural(study.imported, "sample")} imported`);
   return parts.join(", ");
+}
+
+/** What is left of the times that the server stated some seconds ago. */
+function etaNow({ eta, readAt }) {
+  if (!eta || eta.low_s === null) return eta;
+  const age = Math.max(now.value - readAt, 0) / 1000;
+  return { ...eta, low_s: Math.max(eta.low_s - age, 0), high_s: Math.max(eta.high_s - age, 0) };
 }
 
 function endMetric(study, eta) {

@@ -6,7 +6,7 @@ import { Badge, Panel } from "../components/panel.js";
 import { Table } from "../components/table.js";
 import { studyPath } from "../data/api.js";
 import { now } from "../data/clock.js";
-import { useResource } from "../data/resource.js";
+import { LEASES_MS, useResource } from "../data/resource.js";
 import { readTimeline, timelinePath } from "../data/timeline.js";
 import { mainObjective } from "../charts/gantt.js";
 import { duration, listed, number, relative } from "../pure/format.js";
@@ -19,7 +19,7 @@ export function RunningPanel({ study }) {
   const from = new Date(Math.floor(now.value / WINDOW_MS) * WINDOW_MS - WINDOW_MS).toISOString();
   const isRunning = study.outputs.some(({ leased }) => leased > 0);
   const path = isRunning ? timelinePath(study.name, { start: from }) : null;
-  const timeline = useResource(path, { read: readTimeline, quietMs: 5000 });
+  const timeline = useResource(path, { read: readTimeline, quietMs: 5000, refreshMs: LEASES_MS });
   const items = isRunning ? (timeline.data?.items ?? []).filter(({ end }) => end === null) : [];
   if (study.phase === "finished") return null;
   const all = html`<a href=${studyHref(study.name, "work")}>Timeline</a>`;

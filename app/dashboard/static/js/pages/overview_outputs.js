@@ -25,6 +25,7 @@ const COLUMNS = [
   counter("ready", "Waiting"),
   counter("leased", "Running"),
   counter("done", "Done"),
+  counter("infeasible", "Infeasible"),
   { ...counter("failed", "Failed"), cell: (row) => (row.failed ? html`<${Badge} tone="bad">${count(row.failed)}<//>` : row.same_run_as ? "" : "0") },
   counter("superseded", "Superseded"),
 ];

@@ -4,7 +4,7 @@ import { ProblemCard } from "../components/panel.js";
 import { StateBadge } from "../components/study_state.js";
 import { get, studyPath } from "../data/api.js";
 import { route } from "../data/navigation.js";
-import { useResource } from "../data/resource.js";
+import { LEASES_MS, useResource } from "../data/resource.js";
 import { selectionQuery } from "../data/shared_selection.js";
 import { studyHref, TABS } from "../pure/route.js";
 import { Balance } from "./balance.js";
@@ -29,7 +29,7 @@ async function readStudy(path) {
 
 export function Study() {
   const { study: name, tab } = route.value;
-  const study = useResource(studyPath(name), { read: readStudy });
+  const study = useResource(studyPath(name), { read: readStudy, refreshMs: LEASES_MS });
   const Page = PAGES[tab];
   const tabs = useRef(null);
   useEffect(() => showCurrent(tabs.current), [tab]);

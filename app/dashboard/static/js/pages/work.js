@@ -3,7 +3,7 @@ import { html, useState } from "../../vendor/ui.js";
 import { WorkerCommand } from "../components/health.js";
 import { Empty, Loaded, Panel } from "../components/panel.js";
 import { readTimeline, timelinePath } from "../data/timeline.js";
-import { useResource } from "../data/resource.js";
+import { LEASES_MS, useResource } from "../data/resource.js";
 import { JobsPanel } from "./work_jobs.js";
 import { QueuesPanel } from "./work_queues.js";
 import { SpeedsPanel } from "./work_speeds.js";
@@ -11,7 +11,7 @@ import { TimelinePanel } from "./work_timeline.js";
 
 export function Work({ study }) {
   const [range, setRange] = useState(null);
-  const timeline = useResource(timelinePath(study.name, range), { read: readTimeline, quietMs: 4000 });
+  const timeline = useResource(timelinePath(study.name, range), { read: readTimeline, quietMs: 4000, refreshMs: LEASES_MS });
   return html`
     <div class="stack">
       <${Loaded} resource=${timeline}>${(data) => html`

@@ -4,11 +4,11 @@ import { Badge, Loaded, Panel } from "../components/panel.js";
 import { Table } from "../components/table.js";
 import { get, studyPath } from "../data/api.js";
 import { route, setQuery } from "../data/navigation.js";
-import { useResource } from "../data/resource.js";
+import { LEASES_MS, useResource } from "../data/resource.js";
 import { number } from "../pure/format.js";
 
-const STATES = ["leased", "ready", "failed", "done", "superseded"];
-const WORDS = { leased: "running", ready: "waiting" };
+const STATES = ["leased", "ready", "waiting", "failed", "infeasible", "done", "superseded"];
+const WORDS = { leased: "running", ready: "waiting", waiting: "held back" };
 const TONES = { leased: "info", failed: "bad", done: "good" };
 const LIMIT = 200;
 
@@ -44,7 +44,7 @@ function likelyState(study) {
 export function JobsPanel({ study }) {
   const { state = likelyState(study), objective } = route.value.query;
   const path = studyPath(study.name, "jobs", { state: STATES.includes(state) ? state : undefined, objective, limit: LIMIT });
-  const jobs = useResource(path, { read: get, quietMs: 3000 });
+  const jobs = useResource(path, { read: get, quietMs: 3000, refreshMs: LEASES_MS });
   const runs = study.outputs.filter((output) => !output.same_run_as).map(({ name }) => name);
   const controls = html`
     <div class="segmented" role="group" aria-label="State">

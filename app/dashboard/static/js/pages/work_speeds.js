@@ -38,7 +38,7 @@ const COLUMNS = [
 ];
 
 function PaceCell({ pace, slow }) {
-  if (pace === null) return html`<span class="note">nobody else runs it</span>`;
+  if (pace === null) return html`<span class="note">too few runs of others</span>`;
   if (slow) return html`<${Badge} tone="warn">takes ${pace.toFixed(1)} times as long<//>`;
   const change = Math.round((pace - 1) * 100);
   if (Math.abs(change) < 5) return "as fast";

@@ -5,14 +5,14 @@ import { Badge, Empty, Loaded, Panel } from "../components/panel.js";
 import { Table } from "../components/table.js";
 import { getAll, post } from "../data/api.js";
 import { now } from "../data/clock.js";
-import { useResource } from "../data/resource.js";
+import { LEASES_MS, useResource } from "../data/resource.js";
 import { isAdmin } from "../data/session.js";
 import { count, percent, plural, relative } from "../pure/format.js";
 
 const LISTED_JOBS = 3;
 
 export function Workers() {
-  const workers = useResource("workers", { read: (path) => getAll(path, 5000), quietMs: 3000 });
+  const workers = useResource("workers", { read: (path) => getAll(path, 5000), quietMs: 3000, refreshMs: LEASES_MS });
   document.title = "Workers · Counterpoise";
   return html`
     <div class="page-head"><h1>Workers</h1></div>
