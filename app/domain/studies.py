@@ -167,6 +167,10 @@ class Objective:
         settled = self.done + self.infeasible + self.failed + self.superseded
         return self.created - settled
 
+    def ready(self, leased: int) -> int:
+        """Jobs that an ask can get; how many are leased is counted by index."""
+        return self.unsettled - self.waiting - leased
+
     @property
     def unsettled_in_stream(self) -> int:
         """Unsettled jobs of the stream's last generation; generation 0 is the initial

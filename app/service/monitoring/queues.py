@@ -30,7 +30,7 @@ def queue_depths(
     depths = []
     for run in runs:
         held = leased.get(run.id, 0)
-        ready = run.unsettled - run.waiting - held
+        ready = run.ready(held)
         age_s = ages.get(run.id)
         reason = _reason(study, run, workers, held, age_s) if ready > 0 else None
         depth = QueueDepth(

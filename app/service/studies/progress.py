@@ -101,7 +101,7 @@ def _output_view(
         median_duration_s=statistics.median(latest) if latest else None,
         duration_quartiles_s=_quartiles(latest),
         waiting=objective.waiting,
-        ready=objective.unsettled - objective.waiting - held,
+        ready=objective.ready(held),
         leased=held,
         done=objective.done,
         infeasible=objective.infeasible,
