@@ -1,6 +1,6 @@
 """How long to wait before the next try."""
 
-MOST_DOUBLINGS = 64  # more would not fit into a float
+MOST_DOUBLINGS = 64  # beyond any longest wait; 2.0 ** 1024 overflows
 
 
 def backoff(first_s: float, earlier: int, longest_s: float) -> float:

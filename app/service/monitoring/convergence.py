@@ -150,8 +150,8 @@ def describe_gain(assessment: Convergence, gain: RecentGain | None) -> str:
         what = f"The last {_counted(gain.slow_evaluations, 'slow run')}{took}"
     else:
         what = f"The last {_counted(gain.steps, 'step')}"
-    if gain.share < 0.0:  # samples of the front were excluded meanwhile
-        return f"{what} have not made up for the samples that were excluded."
+    if gain.share < 0.0:  # an estimate, or samples of the front were excluded
+        return f"{what} added nothing to the hypervolume."
     if gain.share >= 1.0:
         return f"{what} made all of the hypervolume."
     added = _percent(100.0 * gain.share / (1.0 - gain.share))
