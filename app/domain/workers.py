@@ -1,9 +1,10 @@
 """Workers, known by the name that they give."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from counterpoise.wire.codes import FailureKind, Outcome
+from counterpoise.wire.work import matches
 
 ALIVE_S = 120.0  # workers poll at least every minute
 FAILURE_COUNTS = tuple(FailureKind)
@@ -65,6 +66,10 @@ class Worker:
         """Whether two processes ask under this name."""
         return self.shared_at is not None and abs(now - self.shared_at) < ALIVE_S
 
+    def takes(self, study: str, objective: str) -> bool:
+        """Whether it asks for these jobs, drained or not."""
+        return matches(self.studies, study) and matches(self.objectives, objective)
+
     def is_alive(self, held: Sequence[HeldLease], now: float) -> bool:
         """It asked recently and has not ended, or holds a job: a worker that computes
         for hours does not ask.
@@ -83,3 +88,37 @@ class Worker:
             return 0.0
         busy_s = self.busy_s + sum(now - lease.leased_at for lease in held)
         return min(max(busy_s / (present_s * self.slots), 0.0), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPool:
+    """The live workers that take an objective's jobs, and those that would if they were
+    not drained.
+    """
+
+    able: Sequence[Worker]
+    drained: Sequence[Worker]
+    slots: int = 0  # of those that are able
+    busy: int = 0
+
+    @property
+    def has_free_slots(self) -> bool:
+        return self.busy < self.slots
+
+
+def pool_of(
+    workers: Iterable[Worker],
+    held: Mapping[int, Sequence[HeldLease]],
+    study: str,
+    objective: str,
+) -> WorkerPool:
+    """`workers`: live ones; `held`: their leases, by worker."""
+    taking = [worker for worker in workers if worker.takes(study, objective)]
+    able = [worker for worker in taking if not worker.drained]
+    return WorkerPool(
+        able=able,
+        drained=[worker for worker in taking if worker.drained],
+        slots=sum(worker.slots for worker in able),
+        # Several processes with one name may hold more than it asked for
+        busy=sum(min(len(held.get(worker.id, ())), worker.slots) for worker in able),
+    )

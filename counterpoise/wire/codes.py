@@ -154,6 +154,7 @@ class WaitReason(StrEnum):
     NO_WORKER = "no_worker"
     WORKERS_DRAINED = "workers_drained"
     WORKERS_BUSY = "workers_busy"
+    NEXT_ASK = "next_ask"  # a worker has a free slot
     BACKING_OFF = "backing_off"  # after a failure, before the next attempt
 
 

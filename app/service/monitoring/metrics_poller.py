@@ -2,22 +2,23 @@
 once.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from app.domain.workers import Worker
 from app.store.database import Database
 from app.store.monitoring.queue_counts import (
     DueSteps,
     ExecutedStep,
-    LiveWorkers,
     QueueCounts,
     due_counts,
-    live_workers_by_jobs,
     queue_counts,
     steps_done_since,
     study_counts,
 )
 from app.store.studies.jobs import database_time
+from app.store.work.live_workers import held_leases, live_workers
 from counterpoise.wire.work import matches
 
 MOST_STUDIES = 100
@@ -29,20 +30,17 @@ class Figures:
     queues: Sequence[QueueCounts]
     studies: dict[tuple[str, str], int]  # by phase and state
     due: DueSteps
-    workers: Sequence[LiveWorkers]
+    workers_alive: int
+    # Live workers that get jobs, by the studies and objectives that they ask for
+    takers: Mapping[tuple[tuple[str, ...], tuple[str, ...]], int]
     new_steps: Sequence[ExecutedStep]
-
-    @property
-    def workers_alive(self) -> int:
-        return sum(group.count for group in self.workers)
 
     def workers_of(self, queue: QueueCounts) -> int:
         """Live workers that take the jobs of this queue."""
         return sum(
-            group.taking
-            for group in self.workers
-            if matches(group.studies, queue.study)
-            and matches(group.objectives, queue.objective)
+            count
+            for (studies, objectives), count in self.takers.items()
+            if matches(studies, queue.study) and matches(objectives, queue.objective)
         )
 
 
@@ -63,13 +61,25 @@ class MetricsPoller:
                 if is_first
                 else [step for step in steps if step.id not in self._seen]
             )
+            workers = live_workers(connection, held_leases(connection))
             figures = Figures(
                 queues=queue_counts(connection, MOST_STUDIES),
                 studies=study_counts(connection),
                 due=due_counts(connection),
-                workers=live_workers_by_jobs(connection),
+                workers_alive=len(workers),
+                takers=_takers(workers),
                 new_steps=new_steps,
             )
         self._since = max([since, *(step.done_at for step in steps)])
         self._seen = {step.id for step in steps}
         return figures
+
+
+def _takers(
+    workers: Iterable[Worker],
+) -> Counter[tuple[tuple[str, ...], tuple[str, ...]]]:
+    return Counter(
+        (tuple(worker.studies), tuple(worker.objectives))
+        for worker in workers
+        if not worker.drained
+    )

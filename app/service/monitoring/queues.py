@@ -4,15 +4,14 @@ from collections.abc import Sequence
 
 from app.domain.studies import Objective, Study
 from app.domain.work.sample_rules import runs_that_wait
-from app.domain.workers import Worker
+from app.domain.workers import WorkerPool, pool_of
 from app.store.database import Connection
 from app.store.studies.jobs import head_ages
 from app.store.studies.studies import leased_counts
-from app.store.work.live_workers import live_workers
+from app.store.work.live_workers import held_leases, live_workers
 from counterpoise.wire.codes import WaitReason
 from counterpoise.wire.monitoring.timeline import QueueDepth
 from counterpoise.wire.text import format_span
-from counterpoise.wire.work import matches
 
 
 def queue_depths(
@@ -22,21 +21,19 @@ def queue_depths(
     leased = leased_counts(connection, study.id)
     after_cheap = runs_that_wait(study, objectives)
     ages = head_ages(connection, [run.id for run in runs], after_cheap)
-    workers = [
-        worker
-        for worker in live_workers(connection)
-        if matches(worker.studies, study.name)
-    ]
+    held = held_leases(connection)
+    workers = live_workers(connection, held)
     depths = []
     for run in runs:
-        held = leased.get(run.id, 0)
-        ready = run.ready(held)
+        running = leased.get(run.id, 0)
+        ready = run.ready(running)
         age_s = ages.get(run.id)
-        reason = _reason(study, run, workers, held, age_s) if ready > 0 else None
+        pool = pool_of(workers, held, study.name, run.name)
+        reason = _reason(study, pool, running, age_s) if ready > 0 else None
         depth = QueueDepth(
             objective=run.name,
             ready=ready,
-            leased=held,
+            leased=running,
             waiting=run.waiting,
             waiting_s=age_s,
             reason=reason,
@@ -47,20 +44,19 @@ def queue_depths(
 
 
 def _reason(
-    study: Study,
-    run: Objective,
-    workers: Sequence[Worker],
-    leased: int,
-    age_s: float | None,
+    study: Study, pool: WorkerPool, leased: int, age_s: float | None
 ) -> WaitReason:
     if study.is_paused:
         return WaitReason.PAUSED
-    able = [worker for worker in workers if matches(worker.objectives, run.name)]
-    if not able and not leased:
-        return WaitReason.NO_WORKER
-    if able and all(worker.drained for worker in able):
+    if not pool.able and pool.drained:
         return WaitReason.WORKERS_DRAINED
-    return WaitReason.BACKING_OFF if age_s is None else WaitReason.WORKERS_BUSY
+    if not pool.able and not leased:
+        return WaitReason.NO_WORKER
+    if age_s is None:
+        return WaitReason.BACKING_OFF
+    # A run of this study may be held by a worker that asks for others now
+    is_free = pool.has_free_slots
+    return WaitReason.NEXT_ASK if is_free else WaitReason.WORKERS_BUSY
 
 
 def _detail(reason: WaitReason, ready: int, age_s: float | None) -> str:
@@ -71,6 +67,7 @@ def _detail(reason: WaitReason, ready: int, age_s: float | None) -> str:
         WaitReason.NO_WORKER: "no live worker takes this objective; start one",
         WaitReason.WORKERS_DRAINED: "all workers that take it are drained; undrain one",
         WaitReason.WORKERS_BUSY: "all workers that take it are busy",
+        WaitReason.NEXT_ASK: "a worker with a free slot gets one with its next ask",
         WaitReason.BACKING_OFF: "they failed and are tried again shortly",
     }
     return f"{jobs}{since}: {consequence[reason]}"

@@ -24,7 +24,6 @@ from app.store.studies.studies import (
 from app.store.work.live_workers import held_leases, live_workers
 from app.store.work.row_locks import lock_study
 from counterpoise.wire.specification import AUTO
-from counterpoise.wire.work import matches
 
 
 def follow_slots(database: Database) -> int:
@@ -54,9 +53,8 @@ def slow_slots(
     slowest = [objective.name for objective in slowest_runs(study, objectives)]
     count = 0
     for worker in workers:
-        takes_study = matches(worker.studies, study.name) and not worker.drained
-        takes_run = any(matches(worker.objectives, name) for name in slowest)
-        if takes_study and takes_run:
+        takes_one = any(worker.takes(study.name, name) for name in slowest)
+        if takes_one and not worker.drained:
             count += worker.slots
     return count
 

@@ -9,6 +9,7 @@ from app.domain.jobs import Job
 from app.domain.samples import Evaluation
 from app.domain.studies import ENDING_DETAILS, Objective, Study, co_objectives_of
 from app.domain.times import iso
+from app.domain.workers import WorkerPool, pool_of
 from app.errors import JobUnknown
 from app.service.studies.explain_promotion import promotion_of
 from app.store.database import Connection, Database
@@ -20,23 +21,10 @@ from app.store.work.attempts import AttemptOfWorker, last_attempts
 from app.store.work.live_workers import held_leases, live_workers
 from counterpoise.wire.codes import FailureKind, JobState, Outcome
 from counterpoise.wire.views import AttemptStory, JobStory
-from counterpoise.wire.work import matches
 
 MOST_AHEAD = 1000
 MOST_ATTEMPTS = 100
 MESSAGE_TAIL = 2000  # characters
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerPool:
-    """The live workers that take an objective's jobs, and those that would if they were
-    not drained.
-    """
-
-    names: list[str]
-    slots: int
-    busy: int
-    drained: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,21 +128,8 @@ def _ahead(connection: Connection, job: Job) -> int:
 
 def _pool(connection: Connection, study: Study, objective: Objective) -> WorkerPool:
     held = held_leases(connection)
-    of_study = [
-        worker
-        for worker in live_workers(connection, held)
-        if matches(worker.studies, study.name)
-    ]
-    taking = [
-        worker for worker in of_study if matches(worker.objectives, objective.name)
-    ]
-    able = [worker for worker in taking if not worker.drained]
-    return WorkerPool(
-        names=[worker.name for worker in able],
-        slots=sum(worker.slots for worker in able),
-        busy=sum(min(len(held.get(worker.id, ())), worker.slots) for worker in able),
-        drained=[worker.name for worker in taking if worker.drained],
-    )
+    workers = live_workers(connection, held)
+    return pool_of(workers, held, study.name, objective.name)
 
 
 def _attempt_story(of_worker: AttemptOfWorker) -> AttemptStory:
@@ -208,21 +183,21 @@ def _place_in_queue(ahead: int, objective: str) -> str:
 def _why_not_taken(objective: str, pool: WorkerPool) -> list[str]:
     reasons = []
     if pool.drained:
-        reasons.append(
-            f"drained, so that they do not ask for it: {', '.join(pool.drained[:3])}"
-        )
-    if not pool.names:
+        drained = ", ".join(worker.name for worker in pool.drained[:3])
+        reasons.append(f"drained, so that they do not ask for it: {drained}")
+    if not pool.able:
         return [
             *reasons,
             f"no live worker takes {objective}; start one, or see `counterpoise workers`",
         ]
-    free = pool.slots - pool.busy
-    workers = f"{len(pool.names)} live worker{'' if len(pool.names) == 1 else 's'}"
-    if free <= 0:
+    count = len(pool.able)
+    workers = f"{count} live worker{'' if count == 1 else 's'}"
+    if not pool.has_free_slots:
         return [
             *reasons,
             f"all {pool.slots} slots of {workers} for {objective} are busy",
         ]
+    free = pool.slots - pool.busy
     available = f"{workers} for {objective} with {free} free of {pool.slots} slots"
     return [*reasons, f"{available}: one of the next asks gets it"]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from app.domain.steps import Step
 from app.domain.studies import ENDING_DETAILS, Objective, Study
 from app.domain.work.sample_rules import runs_that_wait
-from app.domain.workers import Worker
+from app.domain.workers import Worker, pool_of
 from app.service.studies.health_of_runs import (
     hanging_run_items,
     idle_slot_items,
@@ -111,12 +111,8 @@ def _missing_worker_items(
     alive: Sequence[Worker],
     age_s: float,
 ) -> list[HealthItem]:
-    able = [
-        worker
-        for worker in alive
-        if not worker.drained and matches(worker.objectives, objective.name)
-    ]
-    if able or age_s <= LONG_WAIT_S:
+    pool = pool_of(alive, {}, study.name, objective.name)
+    if pool.able or age_s <= LONG_WAIT_S:
         return []
     jobs = "1 job has" if view.ready == 1 else f"{view.ready} jobs have"
     command = f"counterpoise worker --study {study.name} --objective {objective.name}=MODULE:FUNCTION"

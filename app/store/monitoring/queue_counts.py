@@ -2,17 +2,14 @@
 any number of jobs.
 """
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, func, or_, select
+from sqlalchemy import Connection, func, select
 
-from app.domain.workers import ALIVE_S
 from app.store.sql.clock import database_now
 from app.store.studies.steps import DUE
-from app.store.tables import LEASED, attempts, jobs, objectives, steps, studies, workers
-from app.store.work.signs_of_life import seen_within
+from app.store.tables import LEASED, jobs, objectives, steps, studies
 from counterpoise.wire.codes import Phase, StudyState
 
 
@@ -123,34 +120,3 @@ def steps_done_since(connection: Connection, at: float) -> list[ExecutedStep]:
         select(*columns).where(steps.c.done_at > at).order_by(steps.c.done_at)
     )
     return [ExecutedStep(*row) for row in rows]
-
-
-@dataclass(frozen=True, slots=True)
-class LiveWorkers:
-    """Workers that ask for the same jobs."""
-
-    studies: tuple[str, ...]
-    objectives: tuple[str, ...]
-    count: int
-    taking: int  # without those that get no more jobs
-
-
-def live_workers_by_jobs(connection: Connection) -> list[LiveWorkers]:
-    """Workers that asked recently, or hold a job: a worker that computes for hours does
-    not ask.
-    """
-    holding = (
-        select(attempts.c.worker_id)
-        .join(jobs, jobs.c.lease == attempts.c.lease)
-        .where(jobs.c.state == LEASED)
-    )
-    was_seen = and_(seen_within(ALIVE_S), workers.c.left_at.is_(None))
-    is_alive = or_(was_seen, workers.c.id.in_(holding))
-    query = select(workers.c.studies, workers.c.objectives, workers.c.drained)
-    count: Counter[tuple[Any, Any]] = Counter()
-    taking: Counter[tuple[Any, Any]] = Counter()
-    for row in connection.execute(query.where(is_alive)):
-        asked = (tuple(row.studies), tuple(row.objectives))
-        count[asked] += 1
-        taking[asked] += not row.drained
-    return [LiveWorkers(*asked, count[asked], taking[asked]) for asked in count]

@@ -53,9 +53,7 @@ def running_jobs(connection: Connection, study: int) -> list[RunningJob]:
 def live_workers(
     connection: Connection, holding: Collection[int] = ()
 ) -> Sequence[Worker]:
-    """Workers that were seen recently and have not ended, and those (ids) that hold
-    jobs.
-    """
+    """`Worker.is_alive` in SQL; `holding`: the ids of those that hold jobs."""
     was_seen = seen_within(ALIVE_S) & workers.c.left_at.is_(None)
     is_alive = was_seen | in_array(workers.c.id, "ids", holding)
     return [
