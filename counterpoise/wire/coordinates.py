@@ -8,11 +8,12 @@ if TYPE_CHECKING:
     # A simulation knows what its variables are: no need to convince a type checker
     Coordinate: TypeAlias = Any
 else:
-    # Strict, so that each keeps its type
+    # Strict, so that each keeps its type. In the order of how frequent they are, in which
+    # they are tried when a job is sent.
     Coordinate = (
-        Annotated[bool, Strict()]
+        Annotated[float, Strict()]
         | Annotated[int, Strict()]
-        | Annotated[float, Strict()]
+        | Annotated[bool, Strict()]
         | Annotated[str, Strict()]
     )
 
