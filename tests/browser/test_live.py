@@ -97,6 +97,12 @@ def test_a_study_that_is_deleted_is_no_longer_shown(
     httpx.delete(f"{server}/studies/gone", headers=admin).raise_for_status()
     expect(page.get_by_text("there is no study 'gone'")).to_be_visible()
     expect(page.get_by_role("heading", name="Progress")).to_have_count(0)
+    expect(page.get_by_text("Live", exact=True)).to_be_visible()
+    expect(page.get_by_text("has not responded")).to_have_count(0)
+    created = httpx.post(f"{server}/studies", json=study, headers=admin)
+    assert created.status_code == 201
+    expect(page.get_by_role("heading", name="Progress")).to_be_visible()
+    httpx.delete(f"{server}/studies/gone", headers=admin).raise_for_status()
 
 
 def test_a_page_survives_a_restart_of_the_server(

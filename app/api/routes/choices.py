@@ -9,7 +9,8 @@ from app.api.security.access import READERS
 from app.service.monitoring.choices import list_choices
 from counterpoise.wire.monitoring.choices import ChoicesView
 
-NUMBER = r"-?[0-9]{1,17}(?:\.[0-9]{0,17})?(?:[eE][-+]?[0-9]{1,2})?"
+DIGITS = r"(?:[0-9]{1,21}(?:\.[0-9]{0,20})?|\.[0-9]{1,20})"
+NUMBER = rf"[-+]?{DIGITS}(?:[eE][-+]?[0-9]{{1,2}})?"
 TARGET = rf"^[A-Za-z0-9._-]+:{NUMBER}(?:,[A-Za-z0-9._-]+:{NUMBER})*$"
 router = APIRouter(tags=["monitoring"], dependencies=READERS)
 

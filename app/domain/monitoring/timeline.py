@@ -179,12 +179,17 @@ def utilisation(
     start: float,
     end: float,
     now: float,
+    idle_until: Mapping[int, float],
 ) -> dict[int, ObjectiveTime]:
-    """By objective; only the part of each attempt between start and end counts."""
+    """By objective; only the part of each attempt between start and end counts.
+
+    A slot idles from its first run until its last, or until the time of its worker.
+    """
     found: dict[int, ObjectiveTime] = {}
-    for slot in _slot_times(assigned, start, end, now).values():
+    for (worker, _), slot in _slot_times(assigned, start, end, now).items():
         busy_s = sum(slot.busy_s.values())
-        idle_s = max(slot.last - slot.first - busy_s, 0.0)
+        last = max(slot.last, min(idle_until.get(worker, slot.last), end))
+        idle_s = max(last - slot.first - busy_s, 0.0)
         for objective, own_s in slot.busy_s.items():
             time = found.setdefault(objective, ObjectiveTime())
             time.slots += 1

@@ -10,7 +10,7 @@ from app.domain.times import iso
 from app.service.studies.lifecycle import require_study
 from app.store.database import Connection, Database
 from app.store.monitoring.steps import StepPart, last_closing_step, search_steps
-from counterpoise.wire.codes import Convergence
+from counterpoise.wire.codes import Convergence, StepKind
 from counterpoise.wire.monitoring.convergence import (
     ConvergencePoint,
     ConvergenceView,
@@ -74,7 +74,7 @@ def _points(study: Study, steps: Sequence[StepPart]) -> list[ConvergencePoint]:
         slow = step.record["slow"] or {}
         point = ConvergencePoint(
             step=step.name,
-            number=step.number,
+            number=_number(study, step),
             at=iso(step.due_at),
             elapsed_s=max(step.due_at - study.created_at, 0.0),
             evaluated_full=step.inputs.get("settled"),
@@ -88,6 +88,13 @@ def _points(study: Study, steps: Sequence[StepPart]) -> list[ConvergencePoint]:
             point.gain_per_slow_h = _gain_per_slow_h(points[-1], point)
         points.append(point)
     return points
+
+
+def _number(study: Study, step: StepPart) -> int:
+    """A closing step is numbered by the budget that it ends; here it follows the last
+    search step.
+    """
+    return study.step + 1 if step.kind is StepKind.CLOSING else step.number
 
 
 def _gain_per_slow_h(before: ConvergencePoint, after: ConvergencePoint) -> float | None:

@@ -22,12 +22,13 @@ from app.service.studies.lifecycle import require_study
 from app.store.database import Connection, Database
 from app.store.monitoring.attempts import (
     JobOfSample,
+    WorkerPresence,
     attempts_by_id,
     attempts_from,
     attempts_running_at,
     names_of_workers,
+    presence_of_workers,
     samples_of_jobs,
-    slots_of_workers,
     start_of_latest,
 )
 from app.store.studies.evaluations import last_durations
@@ -63,6 +64,7 @@ class _Page:
     """Attempts of one page with their slots, and where it ends."""
 
     assigned: list[tuple[SlotAttempt, Slot]]
+    workers: Mapping[int, WorkerPresence]
     start: float
     until: float
     next: TimelineCursor | None
@@ -77,9 +79,10 @@ def timeline(database: Database, name: str, request: TimelineRequest) -> Timelin
         request = _with_start(connection, objectives, request, end)
         start = study.created_at if request.start is None else request.start
         page = _read_page(connection, objectives, request, start, end, now)
+        # In a finished study no slot is expected to work
+        ended = end if study.finished_at is None else min(end, study.finished_at)
         resolution_s = request.resolution_s
         if resolution_s is None:
-            ended = end if study.finished_at is None else min(end, study.finished_at)
             resolution_s = max(ended - start, 0.0) / PARTS
         bars = merge_bursts(page.assigned, resolution_s, now)
         items = _items(connection, objectives, bars)
@@ -93,7 +96,7 @@ def timeline(database: Database, name: str, request: TimelineRequest) -> Timelin
         slots=_slot_rows(items),
         items=items,
         next=None if page.next is None else encode(page.next),
-        utilisation=_utilisation(objectives, page, now),
+        utilisation=_utilisation(objectives, page, ended, now),
         queues=queues,
     )
 
@@ -130,16 +133,18 @@ def _read_page(
     after = 0 if cursor is None else cursor.after
     begun = attempts_from(connection, runs, start, after, end, request.limit)
     ids = {attempt.worker for attempt in [*running, *begun]}
-    slots = SlotAssignment(now, slots_of_workers(connection, ids))
+    workers = presence_of_workers(connection, ids)
+    declared = {id_: worker.slots for id_, worker in workers.items()}
+    slots = SlotAssignment(now, declared)
     if cursor is not None:
         _occupy(connection, slots, cursor)
     assigned = [(attempt, slots.assign(attempt)) for attempt in [*running, *begun]]
     if len(begun) < request.limit:
-        return _Page(assigned, start, end, None)
+        return _Page(assigned, workers, start, end, None)
     last = begun[-1]
     held = [(attempt.id, number) for attempt, number in slots.held_at(last.started_at)]
     following = TimelineCursor(last.started_at, last.id, tuple(held[:MOST_HELD]))
-    return _Page(assigned, start, last.started_at, following)
+    return _Page(assigned, workers, start, last.started_at, following)
 
 
 def _occupy(
@@ -210,9 +215,12 @@ def _slot_rows(items: Sequence[TimelineItem]) -> list[SlotRow]:
 
 
 def _utilisation(
-    objectives: Sequence[Objective], page: _Page, now: float
+    objectives: Sequence[Objective], page: _Page, ended: float, now: float
 ) -> list[Utilisation]:
-    times = utilisation(page.assigned, page.start, page.until, now)
+    idle_until = {
+        id_: min(worker.last_seen_at, ended) for id_, worker in page.workers.items()
+    }
+    times = utilisation(page.assigned, page.start, page.until, now, idle_until)
     found = []
     for objective in objectives:
         time = times.get(objective.id)

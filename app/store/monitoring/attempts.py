@@ -28,6 +28,12 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerPresence:
+    slots: int  # as the worker declared them
+    last_seen_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class JobOfSample:
     sample: int
     cheap_only: bool
@@ -165,12 +171,16 @@ def names_of_workers(connection: Connection, ids: Collection[int]) -> dict[int, 
     return {row.id: row.name for row in connection.execute(query)}
 
 
-def slots_of_workers(connection: Connection, ids: Collection[int]) -> dict[int, int]:
-    """As the workers declared them."""
-    query = select(workers.c.id, workers.c.slots).where(
+def presence_of_workers(
+    connection: Connection, ids: Collection[int]
+) -> dict[int, WorkerPresence]:
+    query = select(workers.c.id, workers.c.slots, workers.c.last_seen_at).where(
         in_array(workers.c.id, "ids", ids)
     )
-    return {row.id: row.slots for row in connection.execute(query)}
+    return {
+        row.id: WorkerPresence(row.slots, row.last_seen_at)
+        for row in connection.execute(query)
+    }
 
 
 def samples_of_jobs(

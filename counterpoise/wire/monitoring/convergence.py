@@ -26,7 +26,9 @@ class ConvergencePoint(BaseModel):
     )
 
     step: str
-    number: int
+    number: int = Field(
+        description="of the search step; a closing step comes after the last one"
+    )
     at: str = Field(description="when the step became due")
     elapsed_s: float = Field(description="since the study was created")
     evaluated_full: int | None = Field(description="settled full samples")

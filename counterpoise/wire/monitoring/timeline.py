@@ -71,7 +71,8 @@ class Utilisation(BaseModel):
     busy_s: float = Field(description="time in which they ran this objective")
     other_s: float = Field(description="time in which they ran other objectives")
     idle_s: float = Field(
-        description="time in which they ran nothing, from the first to the last run of each slot"
+        description="time in which they ran nothing, from the first run of each slot to the end"
+        " of the span or of the study, or until its worker was seen last"
     )
     share: float | None = Field(
         description="(busy_s + other_s) / all; null without any run"

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 
 from tests.api.wing import SPEC, Wing, check_problem
@@ -54,3 +55,15 @@ def test_a_target_must_name_objectives_and_numbers(
     unknown = client.get(path, params={"target": "mas:1"})
     problem = check_problem(unknown, 404, "objective-unknown")
     assert "'mass'" in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    "number", [".5", "+1", "-.5e-3", "1.", "100000000000000000000"]
+)
+def test_a_target_may_be_any_number(
+    client: TestClient, wing: Wing, number: str
+) -> None:
+    path = f"/studies/{wing.spec['name']}/choices"
+    assert client.get(path, params={"target": f"mass:{number}"}).status_code == 200
+    refused = client.get(path, params={"target": f"mass:{number}x"})
+    check_problem(refused, 422, "invalid-request")

@@ -139,14 +139,17 @@ def test_queues_say_why_jobs_wait(wing: Wing) -> None:
         return {queue["objective"]: queue["reason"] for queue in queues}
 
     assert reasons() == {"mass": "no_worker", "drag": "no_worker"}
-    wing.ask("drag", worker="node7")
+    drag = wing.ask("drag", worker="node7")["jobs"][0]
     assert reasons() == {"mass": "no_worker", "drag": "workers_busy"}
+    wing.tell(drag, value=1.0, also={"lift": 1.0})
+    assert reasons()["drag"] == "next_ask"
+    wing.ask("drag", worker="node7")
     wing.client.post("/workers/drain", json={"worker": "node7"})
     assert reasons()["drag"] == "workers_drained"
     wing.post("/pause")
     assert reasons() == {"mass": "paused", "drag": "paused"}
     queues = wing.get("/timeline")["queues"]
-    assert [queue["ready"] for queue in queues] == [4, 3]
+    assert [queue["ready"] for queue in queues] == [4, 2]
     assert all(queue["waiting_s"] >= 0 for queue in queues)
 
 
@@ -155,6 +158,7 @@ def test_convergence_has_a_point_for_each_step(finished: Wing) -> None:
     steps = [point["step"] for point in convergence["points"]]
     assert steps[:3] == ["search:1", "search:2", "search:3"]
     assert steps[3].startswith("closing")
+    assert [point["number"] for point in convergence["points"]] == [1, 2, 3, 4]
     assert [point["evaluated_full"] for point in convergence["points"][:3]] == [4, 6, 8]
     assert [point["slow_evaluations"] for point in convergence["points"]] == [
         4,

@@ -16,7 +16,7 @@ test("numbers have four significant digits and keep their integers", () => {
   assert.equal(number(0.0123456), "0.01235");
   assert.equal(number(12345.678), "12346");
   assert.equal(number(1234567), "1.235e6");
-  assert.equal(number(-0.00001), "−1e-5");
+  assert.equal(number(-0.00001), "−1e−5");
   assert.equal(number(7), "7");
   assert.equal(number(0), "0");
 });

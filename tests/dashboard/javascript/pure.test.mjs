@@ -15,7 +15,7 @@ test("addresses lead to pages and back", () => {
     page: "study", study: "a.b", tab: "work", query: { state: "failed" },
   });
   assert.deepEqual(parseRoute("#/jobs/17"), { page: "job", job: 17, query: {} });
-  for (const wrong of ["#/jobs/x", "#/studies/a/nothing", "#/studies/%E0%A4%A/x/y", "#/elsewhere"]) {
+  for (const wrong of ["#/jobs/x", "#/studies/a/nothing", "#/studies/..", "#/studies/%E0%A4%A/x/y", "#/elsewhere"]) {
     assert.equal(parseRoute(wrong).page, "missing");
   }
   assert.equal(href("/compare", { studies: "a,b" }), "#/compare?studies=a%2Cb");

@@ -129,9 +129,20 @@ def test_utilisation_counts_what_slots_did_in_the_span() -> None:
         attempt(3, 18.0, 30.0, objective=DRAG),
         attempt(4, 0.0, 1.0, worker=8),
     )
-    times = utilisation(assigned, 5.0, 20.0, NOW)
+    times = utilisation(assigned, 5.0, 20.0, NOW, {})
     drag, mass = times[DRAG], times[MASS]
     assert (drag.slots, drag.busy_s, drag.other_s, drag.idle_s) == (1, 7.0, 2.0, 6.0)
     assert drag.share == pytest.approx(9.0 / 15.0)
     # worker 8 ended before the span
     assert (mass.slots, mass.busy_s) == (1, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("seen_until", "idle_s"), [(2.0, 1.0), (7.0, 5.0), (50.0, 8.0)]
+)
+def test_a_slot_idles_after_its_last_run_while_its_worker_is_there(
+    seen_until: float, idle_s: float
+) -> None:
+    assigned = assign(attempt(1, 0.0, 2.0), attempt(2, 3.0, 3.0))
+    times = utilisation(assigned, 0.0, 10.0, NOW, {7: seen_until})
+    assert times[MASS].idle_s == idle_s

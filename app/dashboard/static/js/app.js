@@ -8,7 +8,6 @@ import { Guard } from "./components/guard.js";
 import { follow, stop } from "./data/live.js";
 import { route } from "./data/navigation.js";
 import { isSignedIn, me } from "./data/session.js";
-import { studyPath } from "./data/api.js";
 import { Compare } from "./pages/compare.js";
 import { Job } from "./pages/job.js";
 import { Login } from "./pages/login.js";
@@ -28,9 +27,9 @@ export function App() {
   const isKnown = me.value !== undefined;
   const mayRead = isSignedIn.value;
   useEffect(() => {
-    if (mayRead) follow(page === "study" ? studyPath(study, "events") : "events");
-    else stop();
-  }, [mayRead, page, study]);
+    if (!mayRead) stop();
+    else if (page !== "study") follow("events"); // a study's page follows its own
+  }, [mayRead, page]);
   if (!isKnown) return html`<p class="empty" role="status">Connecting to the server…</p>`;
   if (!mayRead) return html`<${Login} />`;
   const Page = PAGES[page];

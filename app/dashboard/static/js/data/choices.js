@@ -5,11 +5,11 @@ import { studyPath } from "./api.js";
 import { route } from "./navigation.js";
 import { useResource } from "./resource.js";
 
-/** {designs, labels}: rows of a table, and names by sample for charts. */
+/** {designs, labels, error}: rows of a table, names by sample for charts, why there are none. */
 export function useChoices(study) {
   const { target } = route.value.query;
-  const { data } = useResource(studyPath(study.name, "choices", { target }), { quietMs: 5000 });
+  const { data, error } = useResource(studyPath(study.name, "choices", { target }), { quietMs: 5000 });
   const designs = useMemo(() => designsOf(data?.items ?? []), [data]);
   const labels = useMemo(() => labelsOf(designs), [designs]);
-  return { designs, labels };
+  return { designs, labels, error };
 }

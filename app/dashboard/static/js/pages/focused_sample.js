@@ -50,8 +50,8 @@ function change(study, sample, verb) {
   confirm({
     title: `${isExclusion ? "Exclude" : "Restore"} sample ${sample.sample}?`,
     text: isExclusion
-      ? "From the next step on, the front and the models leave it out. Its values are kept, and it can be restored."
-      : "From the next step on, the front and the models take it in again.",
+      ? "The front leaves it out at once, the models and the hypervolume with the next step. Its values are kept, and it can be restored."
+      : "The front takes it in again at once, the models and the hypervolume with the next step.",
     verb: isExclusion ? "Exclude" : "Restore",
     action: () => post(studyPath(study.name, `samples/${sample.sample}/${verb}`)),
     done: isExclusion ? "The sample is excluded." : "The sample is restored.",

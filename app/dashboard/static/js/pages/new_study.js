@@ -24,7 +24,7 @@ export function NewStudy() {
   const [faults, setFaults] = useState([]);
   const [isForm, setIsForm] = useState(false);
   const { from } = route.value.query;
-  useEffect(() => { if (from) copyOf(from).then(setText); }, [from]);
+  useEffect(() => { if (from) copyOf(from).then(setText, (error) => setFaults(faultsOf(error))); }, [from]);
   document.title = "New study · Counterpoise";
 
   async function create(isPaused) {
@@ -104,9 +104,9 @@ function faultsOf(error, document, lines) {
 }
 
 async function copyOf(name) {
-  const { spec } = await get(studyPath(name));
+  const { spec, budget } = await get(studyPath(name));
   const { stringify } = await import("../../vendor/yaml.js");
   const { seed: _, ...rest } = spec;
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null && value !== ""));
-  return stringify({ ...given, name: `${name}-2` });
+  return stringify({ ...given, budget, name: `${name}-2` });
 }

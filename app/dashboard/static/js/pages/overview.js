@@ -23,7 +23,7 @@ async function readOverview(path) {
 export function Overview({ study }) {
   const overview = useResource(studyPath(study.name, "overview"), { read: readOverview, quietMs: 3000, refreshMs: LEASES_MS });
   const convergence = useResource(studyPath(study.name, "convergence", { points: 60 }), { quietMs: 5000 });
-  const { designs, labels } = useChoices(study);
+  const { designs, labels, error } = useChoices(study);
   const eta = overview.data && etaNow(overview.data);
   const needsWorkers = study.health.some(({ code }) => code === "no_worker");
   const isUntouched = study.evaluated_full === 0 && !needsWorkers && study.outputs.every(({ done, leased }) => !done && !leased);
@@ -45,7 +45,7 @@ export function Overview({ study }) {
             extra=${html`<a href=${studyHref(study.name, "tradeoffs")}>Show the trade-offs</a>`} />
         </dl>
       <//>
-      <${FrontChoices} study=${study} designs=${designs} />
+      <${FrontChoices} study=${study} designs=${designs} error=${error} />
       <div class="grid">
         <${FrontPanel} study=${study} names=${labels} />
         <${HypervolumePanel} study=${study} convergence=${convergence.data} />

@@ -1,6 +1,6 @@
 // Named designs of the front, so that nobody has to choose from a long table.
 import { html, useState } from "../../vendor/ui.js";
-import { Panel } from "../components/panel.js";
+import { Panel, ProblemCard } from "../components/panel.js";
 import { Table } from "../components/table.js";
 import { route, setQuery } from "../data/navigation.js";
 import { select, selection } from "../data/shared_selection.js";
@@ -8,16 +8,18 @@ import { axisTitle } from "../pure/axis.js";
 import { number } from "../pure/format.js";
 import { SampleButton } from "./sample_table.js";
 
-export function FrontChoices({ study, designs }) {
+export function FrontChoices({ study, designs, error }) {
   const { target } = route.value.query;
   const [isEditing, setIsEditing] = useState(false);
-  if (!designs.length) return null;
+  const isRefused = Boolean(error && target);
+  if (!designs.length && !isRefused) return null;
   const chosen = selection.value;
   const controls = html`<button onClick=${() => setIsEditing(!isEditing)} aria-expanded=${String(isEditing)}>My target</button>`;
   return html`
     <${Panel} title="Designs to choose from" controls=${controls}
       note="The best of the front in each objective, and the one that compromises most evenly. A click shows a design in all charts.">
-      ${isEditing && html`<${TargetForm} study=${study} target=${target} />`}
+      ${(isEditing || isRefused) && html`<${TargetForm} study=${study} target=${target} />`}
+      ${isRefused && html`<${ProblemCard} error=${error} />`}
       <${Table} caption="Designs to choose from" columns=${columnsOf(study)} rows=${designs}
         rowKey=${(row) => row.sample} isChosen=${(row) => row.sample === chosen.focus}
         onRow=${(row) => select({ ...chosen, focus: row.sample === chosen.focus ? null : row.sample })} />
@@ -45,7 +47,7 @@ function TargetForm({ study, target }) {
     const parts = study.spec.objectives
       .map(({ name }) => [name, elements[`target-${name}`].value.trim()])
       .filter(([, value]) => value !== "" && Number.isFinite(Number(value)))
-      .map(([name, value]) => `${name}:${value}`);
+      .map(([name, value]) => `${name}:${Number(value)}`);
     setQuery({ target: parts.join(",") || undefined });
   }
   return html`

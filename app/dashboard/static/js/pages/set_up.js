@@ -17,7 +17,7 @@ const SHOWN_APART = new Set(["name", "variables", "objectives", "constraints", "
 
 export function SetUp({ study }) {
   const { spec } = study;
-  const settings = Object.entries(spec).filter(([key, value]) => !SHOWN_APART.has(key) && value !== null);
+  const settings = Object.entries(current(study)).filter(([key, value]) => !SHOWN_APART.has(key) && value !== null);
   return html`
     <div class="stack">
       <div class="grid uneven">
@@ -46,6 +46,11 @@ export function SetUp({ study }) {
   `;
 }
 
+/** The specification with the budget as it has been extended. */
+function current({ spec, budget }) {
+  return { ...spec, budget };
+}
+
 function text(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
@@ -71,7 +76,7 @@ const OUTPUTS = [
 function SpecText({ study }) {
   const [yaml, setYaml] = useState("");
   useEffect(() => {
-    import("../../vendor/yaml.js").then(({ stringify }) => setYaml(stringify(study.spec)));
-  }, [study.name]);
+    import("../../vendor/yaml.js").then(({ stringify }) => setYaml(stringify(current(study))));
+  }, [study.name, study.budget]);
   return html`<details><summary>Specification as YAML</summary><pre class="log" tabindex="0">${yaml}</pre></details>`;
 }

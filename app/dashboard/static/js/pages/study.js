@@ -2,7 +2,8 @@
 import { html, useEffect, useRef } from "../../vendor/ui.js";
 import { ProblemCard } from "../components/panel.js";
 import { StateBadge } from "../components/study_state.js";
-import { get, studyPath } from "../data/api.js";
+import { get, Refusal, studyPath } from "../data/api.js";
+import { follow } from "../data/live.js";
 import { route } from "../data/navigation.js";
 import { LEASES_MS, useResource } from "../data/resource.js";
 import { selectionQuery } from "../data/shared_selection.js";
@@ -31,6 +32,9 @@ export function Study() {
   const { study: name, tab } = route.value;
   const study = useResource(studyPath(name), { read: readStudy, refreshMs: LEASES_MS });
   const Page = PAGES[tab];
+  const isGone = study.error instanceof Refusal && study.error.status === 404;
+  // A study that does not exist has no events; all studies' events tell when it is created
+  useEffect(() => follow(isGone ? "events" : studyPath(name, "events")), [name, isGone]);
   const tabs = useRef(null);
   useEffect(() => showCurrent(tabs.current), [tab]);
   document.title = `${name} · Counterpoise`;

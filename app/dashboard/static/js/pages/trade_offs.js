@@ -19,7 +19,7 @@ export function TradeOffs({ study }) {
   const withPredicted = query.predicted === "1";
   const { samples, outputs, isCut, front, error } = useSamples(study, { withPartial });
   const predicted = usePredicted(study, withPredicted);
-  const { designs, labels } = useChoices(study);
+  const { designs, labels, error: choicesError } = useChoices(study);
   const chosen = selection.value;
   const marks = useMemo(() => [...(samples ?? []), ...predicted], [samples, predicted]);
   const isShown = useMemo(() => matcher(chosen, valueOn), [chosen]);
@@ -31,7 +31,7 @@ export function TradeOffs({ study }) {
   return html`
     <div class="stack">
       <${NoFeasible} study=${study} outputs=${outputs} front=${front} />
-      <${FrontChoices} study=${study} designs=${designs} />
+      <${FrontChoices} study=${study} designs=${designs} error=${choicesError} />
       <${SelectionBar} study=${study} shown=${shown} total=${samples.length} isCut=${isCut} outputs=${outputs}>
         <${Toggle} name="partial" label="partial samples" isOn=${withPartial} />
         <${Toggle} name="predicted" label="predicted front" isOn=${withPredicted} />

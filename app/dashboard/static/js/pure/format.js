@@ -14,7 +14,7 @@ export function number(value, digits = 4) {
   const text = size >= 1e6 || size < 1e-4
     ? exponential(value, digits)
     : plain(value, digits);
-  return text.replace("-", "−");
+  return text.replaceAll("-", "−");
 }
 
 function exponential(value, digits) {

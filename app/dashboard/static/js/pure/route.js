@@ -11,6 +11,7 @@ export const TABS = [
   ["setup", "Set-up"],
 ];
 const TAB_NAMES = new Set(TABS.map(([name]) => name));
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/; // of a study, as the server takes it
 
 /** {page, study?, tab?, job?, query}; an unknown address is page "missing". */
 export function parseRoute(hash) {
@@ -35,7 +36,7 @@ function pageOf([first, second, third, ...rest]) {
   if (first === "jobs" && /^\d+$/.test(second ?? "") && !third) {
     return { page: "job", job: Number(second) };
   }
-  if (first === "studies" && second) {
+  if (first === "studies" && NAME.test(second ?? "")) {
     const tab = third ?? "overview";
     if (TAB_NAMES.has(tab)) return { page: "study", study: second, tab };
   }
