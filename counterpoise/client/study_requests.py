@@ -193,10 +193,19 @@ class StudyRequests(TypedRequests):
         )
 
     def jobs(
-        self, study: str, *, objective: str | None = None, state: str | None = None
+        self,
+        study: str,
+        *,
+        objective: str | None = None,
+        state: str | None = None,
+        newest_first: bool = False,
     ) -> Iterator[JobView]:
         return self._items(
-            JobView, _path(study, "/jobs"), objective=objective, state=state
+            JobView,
+            _path(study, "/jobs"),
+            objective=objective,
+            state=state,
+            newest_first="true" if newest_first else None,
         )
 
     def steps(self, study: str) -> Iterator[StepView]:

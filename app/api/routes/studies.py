@@ -151,12 +151,21 @@ def get_jobs(
     state: Annotated[
         JobState | None, Query(description="only jobs in this state")
     ] = None,
+    newest_first: Annotated[
+        bool, Query(description="true: from the newest to the oldest")
+    ] = False,
 ) -> Page[JobView]:
-    """A job is one objective of one sample. The oldest first."""
-    return to_page(
-        listings.list_jobs(database, name, page.after, page.limit, objective, state),
-        page,
+    """A job is one objective of one sample. The oldest first, unless `newest_first`."""
+    jobs = listings.list_jobs(
+        database,
+        name,
+        page.after,
+        page.limit,
+        objective,
+        state,
+        newest_first=newest_first,
     )
+    return to_page(jobs, page)
 
 
 @router.get(

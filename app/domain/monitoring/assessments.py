@@ -14,7 +14,7 @@ FAIR_SKILL = 0.5
 
 
 def convergence_assessment(gain_share: float | None) -> Convergence:
-    """`gain_share`: what the latest steps gained, as a share of the hypervolume."""
+    """`gain_share`: what the latest steps gained, relative to the hypervolume before."""
     if gain_share is None:
         return Convergence.TOO_EARLY
     if gain_share < STALLED_SHARE:

@@ -30,7 +30,7 @@ def convergence(database: Database, name: str, most: int) -> ConvergenceView:
         first_recent = max(study.step - RECENT_STEPS, 1)
         recent = _steps(connection, study, range(first_recent, study.step + 1))
     gain = _recent_gain(recent)
-    assessment = convergence_assessment(gain.share if gain else None)
+    assessment = _assessment(gain)
     last = _last_hypervolume(steps)
     return ConvergenceView(
         study=study.name,
@@ -112,15 +112,23 @@ def _recent_gain(steps: Sequence[StepPart]) -> RecentGain | None:
     if len(known) < 2:
         return None
     first, last = known[0], known[-1]
-    value = last.record["hypervolume"]["value"]
-    gain = value - first.record["hypervolume"]["value"]
+    before = first.record["hypervolume"]["value"]
+    gain = last.record["hypervolume"]["value"] - before
     return RecentGain(
         slow_evaluations=_difference(first, last, "evaluations"),
         slow_s=_difference(first, last, "seconds"),
         steps=len(known) - 1,
         gain=gain,
-        share=gain / value if value > 0 else None,
+        share=gain / before if before > 0 else None,
     )
+
+
+def _assessment(gain: RecentGain | None) -> Convergence:
+    if gain is None:
+        return Convergence.TOO_EARLY
+    if gain.share is None and gain.gain > 0.0:
+        return Convergence.IMPROVING
+    return convergence_assessment(gain.share)
 
 
 def _difference(first: StepPart, last: StepPart, name: str) -> Any:
@@ -150,19 +158,18 @@ def _reference_point(study: Study, last: dict[str, Any]) -> dict[str, float] | N
 
 
 def describe_gain(assessment: Convergence, gain: RecentGain | None) -> str:
-    if gain is None or gain.share is None:
+    if gain is None or assessment is Convergence.TOO_EARLY:
         return "There are too few steps to compare."
     if gain.slow_evaluations:
         took = f" ({format_span(gain.slow_s)})" if gain.slow_s else ""
         what = f"The last {_counted(gain.slow_evaluations, 'slow run')}{took}"
     else:
         what = f"The last {_counted(gain.steps, 'step')}"
+    if gain.share is None:
+        return f"{what} made all of the hypervolume."
     if gain.share < 0.0:  # an estimate, or samples of the front were excluded
         return f"{what} added nothing to the hypervolume."
-    if gain.share >= 1.0:
-        return f"{what} made all of the hypervolume."
-    added = _percent(100.0 * gain.share / (1.0 - gain.share))
-    sentence = f"{what} added {added} to the hypervolume"
+    sentence = f"{what} added {_percent(100.0 * gain.share)} to the hypervolume"
     advice = {
         Convergence.STALLED: "; more of them are unlikely to pay.",
         Convergence.SLOWING: "; the gain per run is small now.",

@@ -27,20 +27,22 @@ def feasibility_items(study: Study, last_steps: Sequence[Step]) -> list[HealthIt
         return []
     step = last_steps[0]
     name = step.name(study.spec.output_names)
+    has_ended = step.kind is StepKind.CLOSING
+    when = "when the study ended" if has_ended else f"at step {name}"
     if study.spec.is_limited:
         detail = (
-            f"at step {name} no full sample had all its values and kept all limits;"
+            f"{when} no full sample had all its values and kept all limits;"
             f" `counterpoise study front {study.name}` lists those that break them least"
         )
         remedy = "check the limits, or extend the study"
     else:
         detail = (
-            f"at step {name} no full sample had all its values:"
+            f"{when} no full sample had all its values:"
             " a run of each has failed, or found it infeasible"
         )
         remedy = "retry what has failed, or extend the study"
-    if step.kind is StepKind.CLOSING:
-        detail += f"; the search has ended, so {remedy}"
+    if has_ended:
+        detail += f"; {remedy}"
     return [HealthItem(code=HealthCode.NO_FEASIBLE_SAMPLE, detail=detail, step=name)]
 
 

@@ -80,6 +80,8 @@ def list_jobs(
     limit: int,
     objective: str | None,
     state: JobState | None,
+    *,
+    newest_first: bool = False,
 ) -> list[tuple[int, JobView]]:
     with database.read() as connection:
         study = require_study(connection, name)
@@ -90,7 +92,15 @@ def list_jobs(
                 f"objective {objective!r} is not in study {name!r}{did_you_mean(objective, ids)}"
             )
         wanted = ids[objective] if objective is not None else None
-        jobs = page_of_jobs(connection, study.id, after, limit, wanted, state)
+        jobs = page_of_jobs(
+            connection,
+            study.id,
+            after,
+            limit,
+            wanted,
+            state,
+            newest_first=newest_first,
+        )
         attempts = last_attempt_of_each(connection, [job.id for job in jobs])
         values = _values(connection, jobs)
     names = {id_: name for name, id_ in ids.items()}

@@ -31,12 +31,18 @@ def page_of_jobs(
     limit: int,
     objective: int | None = None,
     state: JobState | None = None,
+    *,
+    newest_first: bool = False,
 ) -> list[Job]:
-    query = (
-        SELECT_JOBS.where(jobs.c.study_id == study, jobs.c.id > after)
-        .order_by(jobs.c.id)
-        .limit(limit)
-    )
+    """`after`: the number of the last job of the page before, or 0."""
+    query = SELECT_JOBS.where(jobs.c.study_id == study).limit(limit)
+    if newest_first:
+        query = query.order_by(jobs.c.id.desc())
+    else:
+        query = query.order_by(jobs.c.id)
+    if after:
+        is_next = jobs.c.id < after if newest_first else jobs.c.id > after
+        query = query.where(is_next)
     if objective is not None:
         query = query.where(jobs.c.objective_id == objective)
     if state is not None:

@@ -33,6 +33,9 @@ def jobs(
     objective: Annotated[
         str | None, typer.Option(help="Only jobs of this objective.")
     ] = None,
+    newest: Annotated[
+        bool, typer.Option("--newest", help="The newest first; else the oldest.")
+    ] = False,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = MOST_SHOWN,
     url: Url = DEFAULT_URL,
     token: Token = None,
@@ -46,7 +49,9 @@ def jobs(
     """
     wanted = JobState.FAILED if failed else state
     with connected(url, token) as client:
-        found = client.jobs(name, objective=objective, state=wanted)
+        found = client.jobs(
+            name, objective=objective, state=wanted, newest_first=newest
+        )
         items = list(islice(found, limit + 1))
         shown = items[:limit]
         if as_json:

@@ -53,7 +53,7 @@ class RecentGain(BaseModel):
     steps: int
     gain: float = Field(description="of the hypervolume")
     share: float | None = Field(
-        description="gain / hypervolume at the end; null if it is 0", examples=[0.003]
+        description="gain / hypervolume before; null if that was 0", examples=[0.003]
     )
 
 

@@ -265,6 +265,20 @@ def test_a_budget_has_the_same_limit_everywhere(wing: Wing) -> None:
     assert wing.post("/extend", budget=largest).json()["budget"] == largest
 
 
+def test_jobs_are_paged_from_either_end(wing: Wing) -> None:
+    oldest = [job["job"] for job in wing.get("/jobs", limit=1000)["items"]]
+    newest: list[int] = []
+    page: dict[str, Any] = {"next": None}
+    while not newest or page["next"]:
+        cursor = {"cursor": page["next"]} if newest else {}
+        page = wing.get("/jobs", limit=3, newest_first=True, objective="drag", **cursor)
+        newest += [job["job"] for job in page["items"]]
+    assert oldest == sorted(oldest)
+    assert newest == sorted(newest, reverse=True)
+    assert set(newest) < set(oldest)
+    assert len(newest) > 3
+
+
 def test_retry_returns_failed_jobs_to_ready(wing: Wing) -> None:
     for objective in ("mass", "drag"):
         wing.tell(wing.job(objective), failure={"kind": "infeasible"})

@@ -1,5 +1,5 @@
 // Attempts by worker slot: bars for runs, counted bands for bursts, marks for failures.
-import { color, seriesName } from "../data/theme.js";
+import { color, seriesName, seriesShape } from "../data/theme.js";
 import { idleGaps } from "../pure/breaks.js";
 import { clock, duration, plural } from "../pure/format.js";
 import { shorten, shortNames } from "../pure/axis.js";
@@ -7,6 +7,7 @@ import { base, fade, timeAxis } from "./look.js";
 
 export const ROW_HEIGHT = 26;
 const RUN_LENGTH = 13; // of a name in a bar
+const SHAPE_MARKS = { circle: "●", triangle: "▲" }; // for runs that share a colour
 const BAD = new Set(["failed", "expired"]);
 
 export const slotKey = ({ worker, slot }) => `${worker}\u0000${slot}`;
@@ -96,15 +97,23 @@ function renderBar(params, api, bars, { indexOf, short }, graphic) {
   if (!shape) return null;
   const isBand = bar.item.count > 1;
   const isRunning = bar.item.end === null;
-  const paint = color(seriesName(indexOf.get(mainObjective(bar.item)) ?? 7));
+  const index = indexOf.get(mainObjective(bar.item)) ?? 7;
+  const paint = color(seriesName(index));
   const rectangle = { type: "rect", shape: rounded(shape), style: barStyle(paint, isBand, isRunning) };
   const children = [rectangle];
   if (isRunning && bar.item.expected_end) children.push(expectedMark(bar, api, full, area, paint, graphic));
-  if (isBand && shape.width > 22) children.push(label(`${bar.item.count}`, shape, color("--text")));
-  if (!isBand && shape.width > 70) children.push(label(shorten(short.get(mainObjective(bar.item)) ?? "", Math.floor(shape.width / 7)), shape, color(isRunning ? "--text" : "--panel")));
+  const text = barText(bar.item, shape.width, short.get(mainObjective(bar.item)) ?? "", SHAPE_MARKS[seriesShape(index)] ?? "");
+  if (text) children.push(label(text, shape, color(isBand || isRunning ? "--text" : "--panel")));
   if (bar.item.failed > 0) children.push(failureMark(shape));
-  if ((bar.item.attempt ?? 1) > 1 && shape.width > 14 && shape.width <= 70) children.push(label(`↻${bar.item.attempt}`, shape, color("--panel")));
   return children.length > 1 ? { type: "group", children: children.filter(Boolean) } : rectangle;
+}
+
+/** What fits into a bar: how many attempts it has, the name of the run, or a mark. */
+function barText({ count, attempt }, width, name, mark) {
+  if (count > 1) return width > 22 ? `${count}` : "";
+  if (width > 70) return shorten(name, Math.floor(width / 7));
+  if (attempt > 1 && width > 14) return `↻${attempt}`;
+  return width > 12 ? mark : "";
 }
 
 /** Corners of narrow bars are not seen, and take longer to draw. */

@@ -1,17 +1,15 @@
 // Lines over steps, time or counts.
-import { color } from "../data/theme.js";
+import { color, SERIES } from "../data/theme.js";
 import { number } from "../pure/format.js";
 import { axis, base, fade } from "./look.js";
 
 const SYMBOLS = ["circle", "square", "triangle", "diamond"];
 const DASHES = ["solid", [6, 3], [2, 2]];
-const COLORS = 8;
 
 /** Another shape for lines that share a colour. */
 export function lineSymbol(index) {
-  return SYMBOLS[(index + Math.floor(index / COLORS)) % SYMBOLS.length];
+  return SYMBOLS[(index + Math.floor(index / SERIES)) % SYMBOLS.length];
 }
-
 
 /** series: [{name, color, points: [[x, y], …], isStep}]; `x` and `y` are {title, format}. */
 export function linesOption({ series, x, y, band, yRange = {} }) {
@@ -28,7 +26,7 @@ export function linesOption({ series, x, y, band, yRange = {} }) {
       symbol: lineSymbol(index).replace("square", "rect"),
       symbolSize: line.points.length > 60 ? 0 : 7,
       showSymbol: line.points.length <= 60,
-      lineStyle: { width: 2, color: color(line.color), type: DASHES[Math.floor(index / COLORS) % DASHES.length] },
+      lineStyle: { width: 2, color: color(line.color), type: DASHES[Math.floor(index / SERIES) % DASHES.length] },
       itemStyle: { color: color(line.color) },
       areaStyle: series.length === 1 && !band ? { color: fade(line.color, 0.09), origin: "start" } : undefined,
       markArea: index === 0 && band ? bandArea(band) : undefined,

@@ -115,8 +115,9 @@ function nameLabels(samples, names, x, y) {
   };
 }
 
-/** Outside of the cloud: beyond the best of an axis there is nothing. */
+/** The best of an axis outside of the cloud, where there is nothing; the others beside their marks, where no best is named. */
 function labelSide(title, y) {
+  if (!title.includes("best ")) return "right";
   const isBestUp = title.includes(`best ${y.name}`);
   return isBestUp && y.direction !== "maximize" ? "bottom" : "top";
 }

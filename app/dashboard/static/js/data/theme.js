@@ -38,11 +38,18 @@ export function color(name) {
   return known.get(key);
 }
 
-const SERIES = 8;
+export const SERIES = 8;
 
 /** The name of the colour of a study's n-th output; consistent on all pages. */
 export function seriesName(index) {
   return `--series-${(index % SERIES) + 1}`;
+}
+
+const SHAPES = ["square", "circle", "triangle"];
+
+/** The shape of the n-th output's mark in tables and legends: outputs that share a colour differ in it. */
+export function seriesShape(index) {
+  return SHAPES[Math.floor(index / SERIES) % SHAPES.length];
 }
 
 export function seriesColor(index) {

@@ -10,6 +10,7 @@ import { number } from "../pure/format.js";
 const STATES = ["leased", "ready", "waiting", "failed", "infeasible", "done", "superseded"];
 const WORDS = { leased: "running", ready: "waiting", waiting: "held back" };
 const TONES = { leased: "info", failed: "bad", done: "good" };
+const QUEUED = new Set(["leased", "ready", "waiting"]); // the oldest are next
 const LIMIT = 200;
 
 export function JobState({ state }) {
@@ -43,7 +44,10 @@ function likelyState(study) {
 
 export function JobsPanel({ study }) {
   const { state = likelyState(study), objective } = route.value.query;
-  const path = studyPath(study.name, "jobs", { state: STATES.includes(state) ? state : undefined, objective, limit: LIMIT });
+  const isOldestFirst = QUEUED.has(state);
+  const path = studyPath(study.name, "jobs", {
+    state: STATES.includes(state) ? state : undefined, objective, limit: LIMIT, newest_first: isOldestFirst ? undefined : true,
+  });
   const jobs = useResource(path, { read: get, quietMs: 3000, refreshMs: LEASES_MS });
   const runs = study.outputs.filter((output) => !output.same_run_as).map(({ name }) => name);
   const controls = html`
@@ -61,7 +65,7 @@ export function JobsPanel({ study }) {
     <${Panel} title="Jobs" controls=${controls}>
       <${Loaded} resource=${jobs}>${(page) => (page.items.length
         ? html`<${Table} caption="Jobs" columns=${state === "failed" ? FAILED_COLUMNS : COLUMNS} rows=${page.items} rowKey=${(job) => job.job} size=${15} />
-            ${page.next && html`<p class="note">The oldest ${LIMIT} are listed; all are in the export.</p>`}`
+            ${page.next && html`<p class="note">The ${isOldestFirst ? "oldest" : "newest"} ${LIMIT} are listed; all are in the export.</p>`}`
         : html`<p class="note">No job is ${WORDS[state] ?? state}.</p>`)}<//>
     <//>
   `;

@@ -4,7 +4,7 @@ import { ChartPanel } from "../charts/chart_panel.js";
 import { barsOf, ganttOption, mainObjective, outcomeText, ROW_HEIGHT } from "../charts/gantt.js";
 import { SeriesLegend } from "../charts/legend.js";
 import { go } from "../data/navigation.js";
-import { seriesName } from "../data/theme.js";
+import { seriesName, seriesShape } from "../data/theme.js";
 import { clock, count, dateTime, duration, plural } from "../pure/format.js";
 
 const SLOTS_SHOWN = 25; // rows at a time; more on the next page
@@ -31,7 +31,10 @@ export function TimelinePanel({ study, timeline, range, setRange }) {
     if (item.job) go(`#/jobs/${item.job}`);
     else setRange({ start: new Date(start - 1).toISOString(), end: new Date(end + 1).toISOString() });
   };
-  const legend = objectives.map((objective) => ({ name: objective.name, color: seriesName(study.outputs.indexOf(objective)) }));
+  const legend = objectives.map((objective) => {
+    const index = study.outputs.indexOf(objective);
+    return { name: objective.name, color: seriesName(index), symbol: seriesShape(index) };
+  });
   return html`
     <${ChartPanel}
       title="Timeline" note=${noteOf(timeline, range, beginsLater(study, timeline))}
