@@ -35,11 +35,8 @@ def page_of_jobs(
     newest_first: bool = False,
 ) -> list[Job]:
     """`after`: the number of the last job of the page before, or 0."""
-    query = SELECT_JOBS.where(jobs.c.study_id == study).limit(limit)
-    if newest_first:
-        query = query.order_by(jobs.c.id.desc())
-    else:
-        query = query.order_by(jobs.c.id)
+    order = jobs.c.id.desc() if newest_first else jobs.c.id.asc()
+    query = SELECT_JOBS.where(jobs.c.study_id == study).order_by(order).limit(limit)
     if after:
         is_next = jobs.c.id < after if newest_first else jobs.c.id > after
         query = query.where(is_next)
