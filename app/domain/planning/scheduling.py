@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from app.domain.jobs import Job
+from app.domain.planning.ratios import declared_ratios
 from app.domain.planning.stepping import (
     COMMON_LAMBDA,
     LAMBDA,
@@ -98,10 +99,11 @@ def _stream(objective: Objective, settling: int) -> Stream:
 
 
 def largest_ratios(study: Study, objectives: Sequence[Objective]) -> list[float]:
-    """Ratios with which all is due that could be with any others: measuring them would
-    cost queries.
+    """Ratios with which all is due that could be with any others: the declared ones,
+    else the largest, as measuring them would cost queries.
     """
-    return [study.spec.max_ratio] * len(objectives)
+    declared = declared_ratios(study.spec)
+    return declared or [study.spec.max_ratio] * len(objectives)
 
 
 def prefix_until_due(

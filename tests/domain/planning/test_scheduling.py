@@ -3,7 +3,7 @@
 from app.domain.planning.scheduling import prefix_until_due, progress_of
 from app.domain.planning.stepping import Stream
 from counterpoise.wire.codes import Phase
-from tests.domain.records import OBJECTIVES, job, objective, study
+from tests.domain.records import OBJECTIVES, SPEC, job, objective, study
 
 
 def test_a_list_is_split_where_the_batch_is_settled() -> None:
@@ -32,6 +32,16 @@ def test_a_stream_is_due_when_half_of_its_generation_is_settled() -> None:
     # Of 6 jobs of generation 0, at most 3 may be unsettled: after the first of the 4
     # that are open.
     assert prefix_until_due(young, [mass, *OBJECTIVES[1:]], jobs) == (1, True)
+
+
+def test_a_list_is_not_split_for_a_stream_that_declared_ratios_exclude() -> None:
+    mass = objective(created=6, done=0, open_full=4)
+    jobs = [job(id=n, sample=n, sample_open=3) for n in range(1, 5)]
+    equal = SPEC.model_copy(update={"ratios": {"mass": 1, "crash": 1}})
+    young = study(
+        phase=Phase.INITIAL, planned_full=6, settled_full=0, step=0, spec=equal
+    )
+    assert prefix_until_due(young, [mass, *OBJECTIVES[1:]], jobs) == (4, False)
 
 
 def test_progress_counts_streams_of_cheap_objectives_with_jobs_of_their_own() -> None:
