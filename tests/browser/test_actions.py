@@ -84,6 +84,10 @@ def test_the_form_writes_the_specification(server: str, open_page: OpenPage) -> 
     text = page.get_by_role("textbox", name="Specification")
     expect(text).to_have_value(re.compile("strategy: counterpoise"))
     expect(text).to_have_value(re.compile("budget: 70"))
+    text.fill("variables: hello")
+    page.get_by_role("button", name="Form").click()
+    expect(page.get_by_role("alert")).to_contain_text("variables")
+    expect(text).to_have_value("variables: hello")
 
 
 @pytest.mark.slow

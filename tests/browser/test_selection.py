@@ -1,5 +1,7 @@
 """One selection for all charts and tables, in the address; and use by keyboard."""
 
+import re
+
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from tests.browser.conftest import OpenPage
@@ -73,6 +75,27 @@ def test_a_brushed_selection_is_kept_excluded_and_restored(
     expect(status(page)).to_have_text(f"{16 - count} of 16 samples")
 
 
+def test_a_slow_drag_along_a_parallel_axis_selects_all_of_it(
+    server: str, open_page: OpenPage
+) -> None:
+    page = open_page(f"{server}/#/studies/wing/tradeoffs")
+    expect(page.locator(".chart[data-drawn]")).to_have_count(2)
+    chart = page.get_by_role("img", name="Parallel coordinates")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box is not None
+    x, y = box["x"] + 48, box["y"]  # the axis of the span, from 1 to 2
+    page.mouse.move(x, y + 0.3 * box["height"])
+    page.mouse.down()
+    page.mouse.move(x, y + 0.8 * box["height"], steps=20)
+    page.mouse.up()
+    expect(page.get_by_role("button", name="Remove the range of span")).to_be_visible()
+    match = re.search(r"span%3A([0-9.]+)\.\.([0-9.]+)", page.url)
+    assert match is not None
+    low, high = map(float, match.groups())
+    assert 0.4 < high - low < 0.7
+
+
 def test_a_chart_has_the_same_data_as_a_table(server: str, open_page: OpenPage) -> None:
     page = open_page(f"{server}/#/studies/wing/convergence")
     panel = page.get_by_role("region", name="Hypervolume", exact=True)
@@ -122,3 +145,4 @@ def test_tabs_are_reached_by_keyboard(server: str, open_page: OpenPage) -> None:
             break
     page.keyboard.press("Enter")
     expect(link).to_have_attribute("aria-current", "page")
+    expect(link).to_be_focused()

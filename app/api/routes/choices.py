@@ -1,8 +1,10 @@
 """Designs of the front that stand out."""
 
+import re
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import AfterValidator
 
 from app.api.dependencies import DatabaseDep, StudyName
 from app.api.security.access import READERS
@@ -12,6 +14,16 @@ from counterpoise.wire.monitoring.choices import ChoicesView
 DIGITS = r"(?:[0-9]{1,21}(?:\.[0-9]{0,20})?|\.[0-9]{1,20})"
 NUMBER = rf"[-+]?{DIGITS}(?:[eE][-+]?[0-9]{{1,2}})?"
 TARGET = rf"^[A-Za-z0-9._-]+:{NUMBER}(?:,[A-Za-z0-9._-]+:{NUMBER})*$"
+EXAMPLE = "mass:3,drag:9"
+
+
+def check_target(target: str | None) -> str | None:
+    """A pattern alone would be refused with itself as the reason."""
+    if target is not None and re.fullmatch(TARGET, target) is None:
+        raise ValueError(f"cannot be read; name objectives with numbers, as {EXAMPLE}")
+    return target
+
+
 router = APIRouter(tags=["monitoring"], dependencies=READERS)
 
 
@@ -23,9 +35,10 @@ def get_choices(
         str | None,
         Query(
             max_length=5000,
-            pattern=TARGET,
-            description="values to aim for, by objective, as `mass:3,drag:9`: the nearest design is returned too",
+            json_schema_extra={"pattern": TARGET},
+            description=f"values to aim for, by objective, as `{EXAMPLE}`: the nearest design is returned too",
         ),
+        AfterValidator(check_target),
     ] = None,
 ) -> ChoicesView:
     """The best in each objective, the most even compromise, and the one nearest to a

@@ -45,13 +45,16 @@ def _totals(study: Study, runs: Sequence[Objective]) -> list[ObjectiveBalance]:
     slowest = min(runs, key=lambda run: run.ratio)
     totals = []
     for run in runs:
-        full = min(max(study.planned_full - run.open_full, 0), settled[run.id])
+        is_cheap = run.is_cheap(study.spec.cheap_threshold)
+        planned = max(study.planned_full - run.open_full, 0)
+        # Slow runs are for full samples only, also for those outside the budget
+        full = min(planned, settled[run.id]) if is_cheap else settled[run.id]
         per_full = None
         if settled[slowest.id] > 0:
             per_full = settled[run.id] / settled[slowest.id]
         total = ObjectiveBalance(
             objective=run.name,
-            cheap=run.is_cheap(study.spec.cheap_threshold),
+            cheap=is_cheap,
             ratio=run.ratio,
             full=full,
             cheap_only=settled[run.id] - full,

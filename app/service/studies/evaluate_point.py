@@ -90,7 +90,11 @@ def _require_new(connection: Connection, study: Study, x: Sequence[float]) -> No
 
 def _require_place(connection: Connection, study: Study) -> None:
     """Whether the budget has a place that no step has been promised."""
-    if study.is_finished or study.planned_full >= study.budget:
+    if study.is_finished:
+        raise RequestRefused(
+            f"study {study.name} is finished; extend it, or evaluate the point outside the budget"
+        )
+    if study.planned_full >= study.budget:
         raise RequestRefused(
             f"the budget of {study.budget} full samples is planned; extend it, or evaluate the point outside the budget"
         )

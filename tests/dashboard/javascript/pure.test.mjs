@@ -67,6 +67,7 @@ test("the kind of a sample", () => {
   assert.equal(kindOf({ ...sample, excluded: true }, new Set([1])), "excluded");
   assert.equal(kindOf(sample, new Set(), limits), "infeasible");
   assert.equal(kindOf(sample, new Set()), "dominated");
+  assert.equal(kindOf(sample, new Set(), [{ name: "mass" }, { name: "drag" }]), "partial");
   assert.equal(kindOf({ ...sample, open: 1 }, new Set()), "open");
   assert.equal(kindOf({ ...sample, full: false }, new Set()), "partial");
   assert.equal(kindOf({ ...sample, failures: { mass: "error" } }, new Set()), "failed");

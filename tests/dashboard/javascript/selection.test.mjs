@@ -54,6 +54,12 @@ test("keep, exclude and restore", () => {
   assert.equal(isNarrowed(restore(without)), false);
 });
 
+test("ends of a range are put in order, and rounding errors beside the other end are 0", () => {
+  assert.deepEqual(setRange(EMPTY, "mass", [5, 3]).ranges.mass, [3, 5]);
+  assert.deepEqual(setRange(EMPTY, "mass", [1.1e-16, 3.14159265]).ranges.mass, [0, 3.14159]);
+  assert.deepEqual(setRange(EMPTY, "mass", [null, 1e-16]).ranges.mass, [null, 1e-16]);
+});
+
 test("the same ranges make the same address, whichever was set last", () => {
   const both = setRange(setRange(EMPTY, "mass", [1, 2]), "drag", [3, 4]);
   assert.equal(toQuery(setRange(both, "mass", [1, 2])).r, toQuery(both).r);

@@ -33,11 +33,13 @@ export function App() {
   if (!isKnown) return html`<p class="empty" role="status">Connecting to the server…</p>`;
   if (!mayRead) return html`<${Login} />`;
   const Page = PAGES[page];
+  // The tabs of a study keep their place, and the keyboard's focus
+  const place = study ? `studies/${study}` : location.hash.split("?")[0];
   return html`
     <a class="skip" href="#content" onClick=${focusContent}>Skip to content</a>
     <${TopBar} />
     <${Away} />
-    <main id="content" tabindex="-1"><${Guard} key=${location.hash.split("?")[0]}><${Page} key=${study ?? page} /><//></main>
+    <main id="content" tabindex="-1"><${Guard} key=${place}><${Page} /><//></main>
     <${Dialogs} />
     <${Toast} />
   `;

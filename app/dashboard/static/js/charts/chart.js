@@ -22,6 +22,15 @@ async function fetchCharts(attempt = 0) {
   }
 }
 
+/** The option with the part of the axis that the reader has zoomed to, if there still is one. */
+function withZoom(option, before) {
+  const { start, end, startValue, endValue } = before?.[0] ?? { start: 0, end: 100 };
+  const isWhole = start <= 0 && end >= 100;
+  const hasPart = startValue < option.xAxis?.max && endValue > option.xAxis?.min;
+  if (!option.dataZoom || isWhole || !hasPart) return option;
+  return { ...option, dataZoom: option.dataZoom.map((zoom) => ({ ...zoom, startValue, endValue })) };
+}
+
 /**
  * `option()` gives ECharts options in the current theme; `label` describes the chart in words.
  * `on` maps events to handlers; `ready(chart)` is called after every drawing.
@@ -57,7 +66,7 @@ export function Chart({ option, label, height = 320, minWidth = 0, on = {}, read
   function draw() {
     const { chart, option: latest, ready: whenDrawn } = current.current;
     if (!chart) return;
-    chart.setOption(latest(), { notMerge: true });
+    chart.setOption(withZoom(latest(), chart.getOption()?.dataZoom), { notMerge: true });
     whenDrawn?.(chart);
     element.current.dataset.drawn = "true";
   }

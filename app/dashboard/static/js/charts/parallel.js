@@ -53,6 +53,7 @@ function axisLook() {
       color: color("--muted"), fontSize: 10.5, formatter: (value) => number(value, 3),
       textBorderColor: color("--panel"), textBorderWidth: 3,
     },
+    realtime: false, // a redraw in the middle of a drag would end it
     areaSelectStyle: { width: 18, color: color("--accent"), borderColor: color("--accent"), borderWidth: 1, opacity: 0.25 },
     scale: true,
   };
@@ -113,6 +114,7 @@ export function showRanges(chart, axes, ranges) {
     const [least, most] = chart.getModel().getComponent("parallelAxis", axes.findIndex((axis) => axis.name === name)).axis.scale.getExtent();
     chart.dispatchAction({ type: "axisAreaSelect", parallelAxisId: axisId(name), intervals: [[low ?? least, high ?? most]] }, { silent: true });
   }
+  if (Object.keys(ranges).length) chart.resize({ silent: true }); // else the last axis lacks its brush
 }
 
 /** After each drawing: ECharts gives brushes that are not a reader's own an opaque style. */

@@ -19,7 +19,7 @@ export function scatterOption({ samples, x, y, isShown, focus, names = new Map()
   const chosen = samples.filter((sample) => sample.sample === focus && focus !== null);
   if (chosen.length) series.push(ring(chosen, x, y));
   const named = samples.filter((sample) => names.has(sample.sample) && isShown(sample));
-  if (named.length) series.push(nameLabels(named, names, x, y));
+  if (named.length) series.push(nameLabels(named, names, x, y, rightEdge(samples, x)));
   const lines = [...limitLines(x, "xAxis"), ...limitLines(y, "yAxis")];
   if (series.length) series[0].markLine = markLine(lines);
   return {
@@ -95,7 +95,7 @@ function ring(samples, x, y) {
 }
 
 /** The names of designs beside their marks. */
-function nameLabels(samples, names, x, y) {
+function nameLabels(samples, names, x, y, edge) {
   return {
     type: "scatter",
     symbol: "circle",
@@ -110,7 +110,8 @@ function nameLabels(samples, names, x, y) {
     labelLayout: { moveOverlap: "shiftY" },
     data: samples.filter((sample) => isPlaced(sample, x, y)).map((sample) => {
       const title = names.get(sample.sample);
-      return { value: placeOf(sample, x, y), title, label: { position: labelSide(title, y) } };
+      const isAtEdge = valueOn(sample, x.name) > edge;
+      return { value: placeOf(sample, x, y), title, label: { position: isAtEdge ? "left" : labelSide(title, y) } };
     }),
   };
 }
@@ -120,6 +121,19 @@ function labelSide(title, y) {
   if (!title.includes("best ")) return "right";
   const isBestUp = title.includes(`best ${y.name}`);
   return isBestUp && y.direction !== "maximize" ? "bottom" : "top";
+}
+
+const EDGE = 0.85; // of the width
+
+/** Beyond this value a name is written to the left of its mark, or the chart would cut it. */
+function rightEdge(samples, x) {
+  const values = samples.map((sample) => valueOn(sample, x.name)).filter((value) => typeof value === "number");
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of values) {
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  return low + EDGE * (high - low);
 }
 
 function placeOf(sample, x, y) {

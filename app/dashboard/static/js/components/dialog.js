@@ -1,5 +1,6 @@
 // Dialogs that say what will happen before it does.
 import { html, signal, useEffect, useRef, useState } from "../../vendor/ui.js";
+import { sentence } from "../pure/faults.js";
 import { changed } from "../data/live.js";
 import { say } from "./toast.js";
 
@@ -91,9 +92,4 @@ function readFields(form, fields) {
 
 function numberOf(text) {
   return text.trim() === "" ? null : Number(text);
-}
-
-function sentence(error) {
-  const faults = (error.faults ?? []).map(({ pointer, detail }) => `${pointer}: ${detail}`);
-  return faults.length ? faults.join("; ") : error.message;
 }

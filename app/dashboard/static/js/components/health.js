@@ -8,7 +8,7 @@ import { Icon } from "./icons.js";
 const TITLES = {
   paused: "The study is paused",
   finished_early: "The study ended before its budget was used",
-  workers_drained: "All workers are drained",
+  workers_drained: "Workers are drained",
   step_failed: "A step cannot be planned",
   planner_missing: "No planner is running",
   jobs_failed: "Jobs have failed",

@@ -1,5 +1,6 @@
 // Framed parts of a page, and what they show while there is nothing else to show.
 import { html } from "../../vendor/ui.js";
+import { sentence } from "../pure/faults.js";
 import { Icon } from "./icons.js";
 
 export function Panel({ title, note, controls, children, className = "" }) {
@@ -24,7 +25,7 @@ export function ProblemCard({ error }) {
   return html`
     <section class="panel problem" role="alert">
       <h2>This part cannot be shown</h2>
-      <p>${error.message}</p>
+      <p>${sentence(error)}</p>
     </section>
   `;
 }

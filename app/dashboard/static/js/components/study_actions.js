@@ -3,18 +3,19 @@ import { html } from "../../vendor/ui.js";
 import { post, request, studyPath } from "../data/api.js";
 import { go } from "../data/navigation.js";
 import { isAdmin } from "../data/session.js";
-import { count } from "../pure/format.js";
+import { count, plural } from "../pure/format.js";
 import { confirm } from "./dialog.js";
 
 export function StudyActions({ study }) {
   if (!isAdmin.value) return null;
   const isFinished = study.phase === "finished";
   const isPaused = study.state === "paused";
-  const failed = study.outputs.reduce((sum, objective) => sum + objective.failed, 0);
+  const runs = study.outputs.filter((output) => !output.same_run_as);
+  const failed = runs.reduce((sum, run) => sum + run.failed, 0);
   return html`
     ${failed > 0 && html`<button onClick=${() => retry(study, failed)}>Retry failed jobs</button>`}
     ${!isFinished && !isPaused && html`<button onClick=${() => pause(study)}>Pause</button>`}
-    ${!isFinished && isPaused && html`<button class="primary" onClick=${() => resume(study)}>Resume</button>`}
+    ${isPaused && html`<button class="primary" onClick=${() => resume(study)}>Resume</button>`}
     <button onClick=${() => extend(study)}>Extend</button>
     ${!isFinished && html`<button class="danger" onClick=${() => stop(study)}>Stop</button>`}
   `;
@@ -33,7 +34,7 @@ function pause(study) {
 function resume(study) {
   confirm({
     title: `Resume ${study.name}?`,
-    text: "Workers get jobs again, and steps are planned.",
+    text: `Workers get jobs again${study.phase === "finished" ? "" : ", and steps are planned"}.`,
     verb: "Resume",
     action: () => post(studyPath(study.name, "resume")),
     done: "The study goes on.",
@@ -41,7 +42,7 @@ function resume(study) {
 }
 
 function extend(study) {
-  const batch = study.spec.batch_size ?? 1;
+  const batch = Number(study.spec.batch_size) || 1; // "auto" is none
   confirm({
     title: `Extend ${study.name}`,
     text: `The budget is ${count(study.budget)} full samples. A larger one lets the search go on${study.phase === "finished" ? "; the study is reopened" : ""}.`,
@@ -70,7 +71,7 @@ function stop(study) {
 function retry(study, failed) {
   confirm({
     title: "Retry failed jobs?",
-    text: `${count(failed)} failed jobs are ready again, as if they had not failed.`,
+    text: `${plural(failed, "failed job")} will be ready again, as if ${failed === 1 ? "it" : "they"} had not failed.`,
     verb: "Retry",
     action: () => post(studyPath(study.name, "retry"), {}),
     done: "The jobs are ready again.",

@@ -12,9 +12,10 @@ const PHASES = { initial: "Initial design", search: "Search" };
 
 export function StateBadge({ study }) {
   if (study.phase === "finished") {
-    if (study.ending !== "stopped" && !frontSize(study)) return html`<${Badge} tone="bad">Finished without a front<//>`;
+    const pause = study.state === "paused" ? ", paused" : "";
+    if (study.ending !== "stopped" && !frontSize(study)) return html`<${Badge} tone="bad">Finished without a front${pause}<//>`;
     const why = ENDINGS[study.ending];
-    return html`<${Badge} tone=${study.ending === "stopped" ? "" : "good"}>Finished${why ? `: ${why}` : ""}<//>`;
+    return html`<${Badge} tone=${study.ending === "stopped" ? "" : "good"}>Finished${why ? `: ${why}` : ""}${pause}<//>`;
   }
   if (study.state === "paused") return html`<${Badge} tone="warn">Paused<//>`;
   return html`<${Badge} tone="info">${PHASES[study.phase] ?? study.phase}<//>`;

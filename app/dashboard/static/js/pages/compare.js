@@ -16,6 +16,7 @@ import { AGAINST, AgainstChoice } from "./convergence.js";
 
 const MOST = 8;
 const POINTS = 200;
+const PREFIX = "compare:"; // no path of the server
 
 export function Compare() {
   const studies = useResource("overview", { read: (path) => getAll(path, 2000, 100), quietMs: 5000 });
@@ -30,25 +31,30 @@ export function Compare() {
 function Comparison({ studies }) {
   const given = route.value.query.studies?.split(",") ?? studies.filter(({ hypervolume }) => hypervolume.length > 1).slice(-3).map(({ name }) => name);
   const chosen = studies.filter(({ name }) => given.includes(name)).slice(0, MOST);
-  const path = chosen.length ? chosen.map(({ name }) => name).join(",") : null;
+  const path = chosen.length ? `${PREFIX}${chosen.map(({ name }) => name).join(",")}` : null;
   const lines = useResource(path, { read: readLines, quietMs: 5000 });
+  const isChosen = new Set(chosen.map(({ name }) => name));
   const against = Object.hasOwn(AGAINST, route.value.query.against ?? "") ? route.value.query.against : "slow";
   const toggle = (name) => {
-    const next = given.includes(name) ? given.filter((other) => other !== name) : [...given, name];
+    const names = [...isChosen];
+    const next = isChosen.has(name) ? names.filter((other) => other !== name) : [...names, name];
     setQuery({ studies: next.join(",") });
   };
   if (!studies.length) return html`<${Panel}><${Empty} title="There is no study yet" /><//>`;
   return html`
     <div class="stack">
       <${Panel} title="Studies" note="Up to ${MOST}."><div class="row">${studies.map(({ name }) => html`
-        <label class="check"><input type="checkbox" checked=${given.includes(name)} onChange=${() => toggle(name)} />${name}</label>`)}</div><//>
+        <label class="check"><input type="checkbox" checked=${isChosen.has(name)} disabled=${!isChosen.has(name) && isChosen.size >= MOST} onChange=${() => toggle(name)} />${name}</label>`)}</div><//>
       ${path && html`<${Loaded} resource=${lines}>${(data) => html`<${LinesPanel} data=${data} against=${against} />`}<//>`}
       ${chosen.length > 0 && html`<${Panel} title="Side by side"><${Table} caption="Side by side" columns=${columnsOf(lines.data ?? [])} rows=${chosen} rowKey=${({ name }) => name} /><//>`}
     </div>
   `;
 }
 
-const readLines = (names) => Promise.all(names.split(",").map((name) => get(studyPath(name, "convergence", { points: POINTS }))));
+function readLines(path) {
+  const names = path.slice(PREFIX.length).split(",");
+  return Promise.all(names.map((name) => get(studyPath(name, "convergence", { points: POINTS }))));
+}
 
 function LinesPanel({ data, against }) {
   const hasLine = data.some(({ points }) => points.some(({ hypervolume }) => hypervolume !== null));

@@ -8,7 +8,7 @@ import { isAdmin } from "../data/session.js";
 import { select, selection } from "../data/shared_selection.js";
 import { axisTitle } from "../pure/axis.js";
 import { number, stepText, withUnit } from "../pure/format.js";
-import { brokenLimits } from "../pure/marks.js";
+import { brokenLimits, originOf } from "../pure/marks.js";
 import { Facts } from "./job.js";
 import { KindBadge } from "./sample_table.js";
 
@@ -27,7 +27,7 @@ export function FocusedSample({ study, samples, outputs }) {
   `;
   return html`
     <${Panel} title=${`Sample ${sample.sample}`} controls=${controls}
-      note=${html`<${KindBadge} sample=${sample} /> ${sample.step ? `from ${stepText(sample.step)}` : "imported"}${broken.length > 0 && `; limits broken: ${broken.join(", ")}`}`}>
+      note=${html`<${KindBadge} sample=${sample} /> ${sample.step ? `from ${stepText(sample.step)}` : originOf(sample)}${broken.length > 0 && `; limits broken: ${broken.join(", ")}`}`}>
       <div class="grid"><${Facts} entries=${values} /><${Facts} entries=${point} /></div>
     <//>
   `;
@@ -47,11 +47,14 @@ function ExcludeButton({ study, sample }) {
 
 function change(study, sample, verb) {
   const isExclusion = verb === "exclude";
+  const later = study.phase === "finished"
+    ? "the hypervolume of a finished study stays as it is"
+    : "the models and the hypervolume with the next step";
   confirm({
     title: `${isExclusion ? "Exclude" : "Restore"} sample ${sample.sample}?`,
     text: isExclusion
-      ? "The front leaves it out at once, the models and the hypervolume with the next step. Its values are kept, and it can be restored."
-      : "The front takes it in again at once, the models and the hypervolume with the next step.",
+      ? `The front leaves it out at once; ${later}. Its values are kept, and it can be restored.`
+      : `The front takes it in again at once; ${later}.`,
     verb: isExclusion ? "Exclude" : "Restore",
     action: () => post(studyPath(study.name, `samples/${sample.sample}/${verb}`)),
     done: isExclusion ? "The sample is excluded." : "The sample is restored.",

@@ -27,7 +27,7 @@ function JobDetails({ job }) {
       <div>
         <div class="row"><h1>Job ${job.job}: ${job.objective}</h1><${JobState} state=${job.state} /></div>
         <p class="sub"><a href=${studyHref(job.study)}>${job.study}</a>, sample
-          <a href=${studyHref(job.study, "tradeoffs", { focus: job.sample })}> ${job.sample}</a>${job.step && `, proposed by ${stepText(job.step)}`}</p>
+          <a href=${studyHref(job.study, "samples", { focus: job.sample, partial: job.cheap_only ? "1" : undefined })}> ${job.sample}</a>${job.step && `, proposed by ${stepText(job.step)}`}</p>
       </div>
       <div class="row">${isAdmin.value && html`<${JobActions} job=${job} />`}</div>
     </div>

@@ -27,6 +27,19 @@ export function NewStudy() {
   useEffect(() => { if (from) copyOf(from).then(setText, (error) => setFaults(faultsOf(error))); }, [from]);
   document.title = "New study · Counterpoise";
 
+  function change(next) {
+    setText(next);
+    setFaults([]);
+  }
+
+  /** The form shows only what it can keep. */
+  async function showForm() {
+    const { spec, faults: syntax } = await parse(text);
+    const found = syntax.length ? syntax : formFaults(spec);
+    setFaults(found);
+    setIsForm(found.length === 0);
+  }
+
   async function create(isPaused) {
     const { spec, document, lines, faults: syntax } = await parse(text);
     if (syntax.length) {
@@ -45,14 +58,14 @@ export function NewStudy() {
     <div class="page-head"><h1>New study</h1>
       <div class="segmented" role="group" aria-label="Input">
         <button aria-pressed=${String(!isForm)} onClick=${() => setIsForm(false)}>YAML</button>
-        <button aria-pressed=${String(isForm)} onClick=${() => setIsForm(true)}>Form</button>
+        <button aria-pressed=${String(isForm)} onClick=${showForm}>Form</button>
       </div>
     </div>
     <div class="new-study">
       <${Panel} title=${isForm ? "Form" : "Specification"} note=${isForm ? "It writes the YAML." : "YAML or JSON."}>
         ${isForm
-          ? html`<${SpecForm} text=${text} onText=${setText} />`
-          : html`<${Editor} text=${text} onText=${setText} faults=${faults} />`}
+          ? html`<${SpecForm} text=${text} onText=${change} />`
+          : html`<${Editor} text=${text} onText=${change} faults=${faults} />`}
       <//>
       <${Panel} title="Create">
         <${FaultList} faults=${faults} />
@@ -96,6 +109,19 @@ async function parse(text) {
   const document = parseDocument(text, { lineCounter: lines });
   const faults = document.errors.map((error) => ({ line: error.linePos?.[0].line, pointer: "", detail: error.message.split("\n")[0] }));
   return { spec: faults.length ? null : document.toJS(), document, lines, faults };
+}
+
+const LISTS = ["variables", "objectives", "constraints"];
+
+function formFaults(spec) {
+  if (spec === null) return [];
+  if (!isMapping(spec)) return [{ line: null, pointer: "The form", detail: "needs fields such as `name: wing`; mend the YAML first" }];
+  const wrong = LISTS.filter((name) => !(spec[name] ?? []).every?.(isMapping));
+  return wrong.map((name) => ({ line: null, pointer: name, detail: "the form needs a list of entries with fields; mend the YAML first" }));
+}
+
+function isMapping(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function faultsOf(error, document, lines) {

@@ -27,7 +27,7 @@ export function SpecForm({ text, onText }) {
       <div class="row">
         <${Input} label="Name" value=${spec.name} onValue=${(name) => update({ name })} />
         <${Input} label="Budget, full samples" type="number" value=${spec.budget} onValue=${(budget) => update({ budget })} />
-        <${Input} label="Samples per step" type="number" value=${spec.batch_size ?? ""} onValue=${(value) => update({ batch_size: value ?? undefined })} />
+        <${Input} label="Samples per step" type="number" value=${typeof spec.batch_size === "number" ? spec.batch_size : ""} onValue=${(value) => update({ batch_size: value ?? undefined })} />
         <${Input} label="Strategy" type=${STRATEGIES} value=${spec.strategy} onValue=${(strategy) => update({ strategy })} />
       </div>
       <${Rows} title="Variables" items=${spec.variables ?? []} blank=${VARIABLE} onItems=${(variables) => update({ variables })} fields=${VARIABLE_FIELDS} />

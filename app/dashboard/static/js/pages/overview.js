@@ -8,7 +8,7 @@ import { get, studyPath } from "../data/api.js";
 import { useChoices } from "../data/choices.js";
 import { now } from "../data/clock.js";
 import { LEASES_MS, useResource } from "../data/resource.js";
-import { count, dateTime, duration, number, plural, relative } from "../pure/format.js";
+import { count, dateTime, duration, number, relative } from "../pure/format.js";
 import { studyHref } from "../pure/route.js";
 import { FrontChoices } from "./overview_choices.js";
 import { FrontPanel } from "./overview_front.js";
@@ -23,6 +23,7 @@ async function readOverview(path) {
 export function Overview({ study }) {
   const overview = useResource(studyPath(study.name, "overview"), { read: readOverview, quietMs: 3000, refreshMs: LEASES_MS });
   const convergence = useResource(studyPath(study.name, "convergence", { points: 60 }), { quietMs: 5000 });
+  const front = useResource(studyPath(study.name, "front"), { quietMs: 5000 });
   const { designs, labels, error } = useChoices(study);
   const eta = overview.data && etaNow(overview.data);
   const needsWorkers = study.health.some(({ code }) => code === "no_worker");
@@ -41,13 +42,13 @@ export function Overview({ study }) {
             extra=${study.planning_s !== null && `planned in ${duration(study.planning_s)}`} />
           <${Metric} label="Hypervolume" value=${number(study.hypervolume?.value)}
             extra=${study.hypervolume && html`<a href=${studyHref(study.name, "convergence")}>Is it still worth it?</a>`} />
-          <${Metric} label="Front" value=${study.hypervolume?.front ? count(study.hypervolume.front) : study.phase === "finished" ? "none" : "none yet"} unit=${study.hypervolume?.front && "samples"}
+          <${Metric} label="Front" ...${frontSize(study, front.data)}
             extra=${html`<a href=${studyHref(study.name, "tradeoffs")}>Show the trade-offs</a>`} />
         </dl>
       <//>
       <${FrontChoices} study=${study} designs=${designs} error=${error} />
       <div class="grid">
-        <${FrontPanel} study=${study} names=${labels} />
+        <${FrontPanel} study=${study} front=${front.data} names=${labels} />
         <${HypervolumePanel} study=${study} convergence=${convergence.data} />
       </div>
       <${RunningPanel} study=${study} />
@@ -57,11 +58,18 @@ export function Overview({ study }) {
   `;
 }
 
+function frontSize(study, front) {
+  if (!front) return { value: "–" };
+  const size = front.items.length;
+  if (size) return { value: count(size), unit: size === 1 ? "sample" : "samples" };
+  return { value: study.phase === "finished" ? "none" : "none yet" };
+}
+
 function plannedText(study) {
   const running = study.planned_full - study.evaluated_full;
   const parts = [];
   if (running > 0) parts.push(`${count(running)} in evaluation`);
-  if (study.imported) parts.push(`${plural(study.imported, "sample")} imported`);
+  if (study.imported) parts.push(`${count(study.imported)} own or imported`);
   return parts.join(", ");
 }
 

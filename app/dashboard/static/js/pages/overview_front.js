@@ -3,8 +3,7 @@ import { html, useCallback, useMemo } from "../../vendor/ui.js";
 import { ChartPanel } from "../charts/chart_panel.js";
 import { INDEX, scatterOption } from "../charts/scatter.js";
 import { go } from "../data/navigation.js";
-import { studyPath } from "../data/api.js";
-import { useResource } from "../data/resource.js";
+import { selection } from "../data/shared_selection.js";
 import { axisWords } from "../pure/axis.js";
 import { plural } from "../pure/format.js";
 import { outputsOf } from "../pure/marks.js";
@@ -14,16 +13,16 @@ import { sampleColumns } from "./sample_table.js";
 
 const everything = () => true;
 
-export function FrontPanel({ study, names }) {
-  const front = useResource(studyPath(study.name, "front"), { quietMs: 5000 });
+export function FrontPanel({ study, front, names }) {
+  const { focus } = selection.value;
   const outputs = useMemo(() => outputsOf(study.spec), [study.spec]);
   const [x, y] = outputs.filter(({ isObjective }) => isObjective);
-  const samples = useMemo(() => (front.data?.items ?? []).map(frontMark), [front.data]);
+  const samples = useMemo(() => (front?.items ?? []).map(frontMark), [front]);
   const option = useCallback(
-    () => ({ ...scatterOption({ samples, x, y, isShown: everything, focus: null, names }), brush: undefined }),
-    [samples, x, y, names],
+    () => ({ ...scatterOption({ samples, x, y, isShown: everything, focus, names }), brush: undefined }),
+    [samples, x, y, focus, names],
   );
-  if (front.data?.code === "no_feasible_sample") return html`<${NoFeasible} study=${study} outputs=${outputs} front=${front.data} />`;
+  if (front?.code === "no_feasible_sample") return html`<${NoFeasible} study=${study} outputs=${outputs} front=${front} />`;
   if (!samples.length || !y) return null;
   const open = ({ value }) => {
     const clicked = samples[value?.[INDEX]];

@@ -27,9 +27,14 @@ const COLUMNS = [
   counter("leased", "Running"),
   counter("done", "Done"),
   counter("infeasible", "Infeasible"),
-  { ...counter("failed", "Failed"), cell: (row) => (row.failed ? html`<${Badge} tone="bad">${count(row.failed)}<//>` : row.same_run_as ? "" : "0") },
+  { ...counter("failed", "Failed"), cell: FailedCell },
   counter("superseded", "Superseded"),
 ];
+
+function FailedCell({ failed, same_run_as: run }) {
+  if (run) return "";
+  return failed ? html`<${Badge} tone="bad">${count(failed)}<//>` : "0";
+}
 
 export function OutputsTable({ study }) {
   const declared = new Map(outputsOf(study.spec).map((output) => [output.name, output]));

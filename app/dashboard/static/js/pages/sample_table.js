@@ -16,7 +16,7 @@ export function sampleColumns(study, axes) {
   return [
     { key: "sample", title: "Sample", isId: true, value: (row) => row.sample, cell: (row) => html`<${SampleButton} row=${row} />` },
     { key: "kind", title: "Kind", value: (row) => row.kind, cell: (row) => html`<${KindBadge} sample=${row} />` },
-    { key: "origin", title: "From", value: (row) => row.step ?? "imported", cell: (row) => originText(row) },
+    { key: "origin", title: "From", value: (row) => row.step ?? originOf(row), cell: (row) => originText(row) },
     ...axes.map((axis) => ({
       key: `axis:${axis.name}`, title: axisTitle(axis), isNumber: true,
       value: (row) => valueOn(row, axis.name),

@@ -1,5 +1,6 @@
 // The frame of a study's pages: name, state, tabs. The selection follows from tab to tab.
 import { html, useEffect, useRef } from "../../vendor/ui.js";
+import { Guard } from "../components/guard.js";
 import { ProblemCard } from "../components/panel.js";
 import { StateBadge } from "../components/study_state.js";
 import { get, Refusal, studyPath } from "../data/api.js";
@@ -44,9 +45,9 @@ export function Study() {
     </div>
     <nav class="tabs" aria-label="Study" ref=${tabs}>
       ${TABS.map(([key, title]) => html`
-        <a href=${studyHref(name, key, selectionQuery())} aria-current=${key === tab ? "page" : undefined}>${title}</a>`)}
+        <a href=${studyHref(name, key, { ...selectionQuery(), target: route.value.query.target })} aria-current=${key === tab ? "page" : undefined}>${title}</a>`)}
     </nav>
-    ${study.data && html`<${Page} key=${tab} study=${study.data} />`}
+    ${study.data && html`<${Guard} key=${tab}><${Page} study=${study.data} /><//>`}
     ${!study.data && study.error && html`<${ProblemCard} error=${study.error} />`}
     ${study.isLoading && html`<div class="skeleton" role="status" aria-label="Loading"></div>`}
   `;

@@ -55,13 +55,14 @@ const COLUMNS = [
 ];
 
 function stateOf(worker) {
-  if (!worker.alive) return "gone";
-  return worker.drained ? "drained" : "alive";
+  const state = worker.alive ? "alive" : "gone";
+  if (!worker.drained) return state;
+  return worker.alive ? "drained" : "drained, gone";
 }
 
 function StateCell(worker) {
   const state = stateOf(worker);
-  const tone = { alive: "good", drained: "warn", gone: "" }[state];
+  const tone = worker.drained ? "warn" : worker.alive ? "good" : "";
   return html`<${Badge} tone=${tone}>${state}<//>`;
 }
 
@@ -86,7 +87,7 @@ function FailuresCell(worker) {
 }
 
 function DrainCell(worker) {
-  if (!isAdmin.value || !worker.alive) return "";
+  if (!isAdmin.value || !(worker.alive || worker.drained)) return "";
   return worker.drained
     ? html`<button onClick=${() => drain(worker, false)}>Undrain</button>`
     : html`<button onClick=${() => drain(worker, true)}>Drain</button>`;
@@ -95,7 +96,9 @@ function DrainCell(worker) {
 function drain(worker, isDrained) {
   confirm({
     title: isDrained ? `Drain ${worker.worker}?` : `Give jobs to ${worker.worker} again?`,
-    text: isDrained ? "It finishes the jobs that it holds and gets no more." : "It gets jobs again from its next ask.",
+    text: isDrained
+      ? "It finishes the jobs that it holds and gets no more; its process ends. Until it is undrained, no worker of this name gets jobs."
+      : "It gets jobs again from its next ask. If its process has ended, start it again.",
     verb: isDrained ? "Drain" : "Undrain",
     action: () => post(isDrained ? "workers/drain" : "workers/undrain", { worker: worker.worker }),
     done: isDrained ? "The worker gets no more jobs." : "The worker gets jobs again.",

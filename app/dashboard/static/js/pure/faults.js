@@ -1,4 +1,4 @@
-// Faults of a specification at their lines in the text.
+// Faults of what was sent: as a sentence, and at their lines in the text of a specification.
 
 /** ["variables", 0, "low"] of "#/variables/0/low". */
 export function pathOf(pointer) {
@@ -17,4 +17,10 @@ export function lineOf(document, lineCounter, pointer) {
     if (node?.range) return lineCounter.linePos(node.range[0]).line;
   }
   return null;
+}
+
+/** What an error says, with all faults that the server lists. */
+export function sentence(error) {
+  const faults = (error.faults ?? []).map(({ pointer, detail }) => `${pointer}: ${detail}`);
+  return faults.length ? faults.join("; ") : error.message;
 }

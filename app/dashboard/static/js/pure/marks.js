@@ -11,19 +11,23 @@ export const KINDS = {
   infeasible: { word: "infeasible or beyond a limit", symbol: "cross", color: "--bad", size: 9 },
   failed: { word: "failed", symbol: "plus", color: "--failed", size: 9 },
   open: { word: "in evaluation", symbol: "circle", color: "--series-3", size: 8 },
-  partial: { word: "partial (cheap-only)", symbol: "triangle", color: "--partial", size: 7 },
+  partial: { word: "partial: values are missing", symbol: "triangle", color: "--partial", size: 7 },
   excluded: { word: "excluded by an engineer", symbol: "square", color: "--partial", size: 8 },
   predicted: { word: "predicted", symbol: "diamond", color: "--predicted", size: 10 },
 };
 
-/** The kind of a sample; `front` is a set of sample numbers, `limits` lists outputs with bounds. */
-export function kindOf(sample, front, limits = []) {
+const FROM_OUTSIDE = "own or imported";
+
+/** The kind of a sample; `front` is a set of sample numbers, `outputs` may have limits. */
+export function kindOf(sample, front, outputs = []) {
   if (sample.excluded) return "excluded";
   if (front.has(sample.sample)) return "front";
-  if (isInfeasible(sample, limits)) return "infeasible";
+  if (isInfeasible(sample, outputs)) return "infeasible";
   if (!sample.full) return "partial";
   if (sample.open > 0) return "open";
-  return Object.keys(sample.failures).length ? "failed" : "dominated";
+  if (Object.keys(sample.failures).length) return "failed";
+  // A full sample may lack values: an engineer's own, or one whose study was stopped
+  return outputs.every(({ name }) => name in sample.values) ? "dominated" : "partial";
 }
 
 export function isInfeasible(sample, limits) {
@@ -53,7 +57,7 @@ export function outputsOf(spec) {
   return [...objectives, ...constraints];
 }
 
-/** Where a sample came from: "initial", "search", "stream" or "imported". */
+/** Where a sample came from: "initial", "search", "stream" or, if no step proposed it, from outside. */
 export function originOf(sample) {
-  return sample.step ? sample.step.split(":")[0] : "imported";
+  return sample.step ? sample.step.split(":")[0] : FROM_OUTSIDE;
 }

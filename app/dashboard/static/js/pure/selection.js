@@ -121,6 +121,15 @@ export function restore(selection) {
 export function setRange(selection, axis, range) {
   const { [axis]: _, ...others } = selection.ranges;
   if (!range) return { ...selection, ranges: others };
-  const rounded = range.map((end) => (end === null ? null : Number(end.toPrecision(6))));
-  return { ...selection, ranges: { ...selection.ranges, [axis]: rounded } };
+  return { ...selection, ranges: { ...selection.ranges, [axis]: rounded(range) } };
+}
+
+const NEGLIGIBLE = 1e-9; // beside the other end: a brush to 0 ends a rounding error away
+
+function rounded([first, second]) {
+  const isClosed = first !== null && second !== null;
+  const [low, high] = isClosed && first > second ? [second, first] : [first, second];
+  const largest = Math.max(Math.abs(low ?? 0), Math.abs(high ?? 0));
+  const round = (end) => (Math.abs(end) < NEGLIGIBLE * largest ? 0 : Number(end.toPrecision(6)));
+  return [low, high].map((end) => (end === null ? null : round(end)));
 }
