@@ -1,5 +1,6 @@
 """Commands against a fake API."""
 
+import logging
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -18,7 +19,7 @@ def api() -> Iterator[FakeApi]:
 
 
 @pytest.fixture
-def run(api: FakeApi) -> Run:
+def run(api: FakeApi) -> Iterator[Run]:
     def invoke(*arguments: str, stdin: str | None = None, **environment: str) -> Result:
         unset = dict.fromkeys(
             ("COUNTERPOISE_TOKEN", "COUNTERPOISE_DATABASE_URL", "COLUMNS")
@@ -26,4 +27,9 @@ def run(api: FakeApi) -> Run:
         env = {**unset, "COUNTERPOISE_URL": api.url, **environment}
         return CliRunner().invoke(app, [*arguments], input=stdin, env=env)
 
-    return invoke
+    yield invoke
+    # Commands of the server log to the stderr that they were invoked with: it is closed
+    root = logging.getLogger()
+    for handler in list(root.handlers):
+        if type(handler) is logging.StreamHandler:
+            root.removeHandler(handler)
