@@ -153,9 +153,11 @@ class Objective:
             return None
         return self.timeout_s
 
-    def is_cheap(self, threshold: float) -> bool:
-        """As fixed when search began; before, by the present ratio."""
-        return self.ratio > threshold if self.cheap is None else self.cheap
+    def is_cheap(self, threshold: float, ratio: float | None = None) -> bool:
+        """As fixed when search began; before, by this ratio or the present one."""
+        if self.cheap is not None:
+            return self.cheap
+        return (self.ratio if ratio is None else ratio) > threshold
 
     @property
     def run(self) -> int:

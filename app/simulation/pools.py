@@ -109,7 +109,7 @@ class Floor:
             while self._free[i] and queue:
                 _, _, job = heapq.heappop(queue)
                 if job.state is JobState.READY:
-                    self._start(job)
+                    self.start(job)
 
     def set_timer(self, seconds: float) -> None:
         self._timer = self.now + seconds
@@ -160,7 +160,7 @@ class Floor:
             for spent, pool in zip(self.busy(), self.pools, strict=True)
         )
 
-    def _start(self, job: Job) -> None:
+    def start(self, job: Job) -> None:
         pool = self.pools[job.objective]
         duration = pool.duration(self.rng)
         job.lost = pool.vanish > 0.0 and bool(self.rng.random() < pool.vanish)

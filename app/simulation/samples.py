@@ -126,8 +126,7 @@ class Samples:
 
     def unknown(self, ids: Iterable[int], j: int) -> Array:
         """Points of the samples whose job of objective j is not settled, (n, d)."""
-        unsettled = ("ready", "leased")
-        chosen = [i for i in ids if self.all[i].jobs[j].state in unsettled]
+        chosen = [i for i in ids if not self.all[i].jobs[j].state.is_settled]
         return self.points(chosen)
 
     def partly_known(self, ids: Iterable[int]) -> KnownSamples:

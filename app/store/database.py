@@ -79,7 +79,8 @@ class Database:
         self, function: Callable[P, T], *arguments: P.args, **options: P.kwargs
     ) -> Awaitable[T]:
         """For coroutines: run a function that calls `write` where it does not have to
-        change threads for it.
+        change threads for it: with SQLite in the one thread that writes, with PostgreSQL
+        in any.
         """
         return asyncio.get_running_loop().run_in_executor(
             self._writer, partial(function, *arguments, **options)

@@ -1,4 +1,4 @@
-"""Rows become domain records here, and nowhere else."""
+"""Rows of studies, objectives, samples, jobs, attempts and steps become domain records."""
 
 from typing import Any
 

@@ -52,14 +52,14 @@ def inspect(
             or snapshot.step % every == 0
             or len(after.X) == spec.budget
         ):
-            rows.append(_row(instance, snapshot, proposal, after))
+            rows.append(row_of(instance, snapshot, proposal, after))
         frozen = proposal.models.frozen
         progress(len(after.X) - len(snapshot.X))
         snapshot = after
     return rows
 
 
-def _row(
+def row_of(
     instance: Instance, snapshot: Snapshot, proposal: Proposal, after: Snapshot
 ) -> Row:
     models, X = proposal.models, proposal.population

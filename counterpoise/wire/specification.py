@@ -236,9 +236,18 @@ class Objective(Output):
         description="whether a repeated run gives another value: true (noise is estimated), or its standard deviation",
     )
 
+    @property
+    def sign(self) -> float:
+        """By which a value is multiplied to be minimised; the same leads back."""
+        return -1.0 if self.direction == "maximize" else 1.0
+
 
 class Constraint(Output):
     """An output that is not optimised; it has a limit."""
+
+    @property
+    def sign(self) -> float:
+        return 1.0
 
 
 class Specification(_Part):

@@ -55,7 +55,9 @@ def test_what_was_predicted_is_compared_with_what_is_true() -> None:
         np.ones((4, 3)),
     )
     proposal = replace(proposal, models=models, population=X)
-    row = inspect_run._row(instance, before, proposal, tell(instance, before, proposal))
+    row = inspect_run.row_of(
+        instance, before, proposal, tell(instance, before, proposal)
+    )
     assert row["within"] == [0.75, 1.0, 0.0]
     np.testing.assert_allclose(row["error"], [np.sqrt(12 / 4) / 2, 0.0, 0.5])
     assert row["frozen_error"] == row["model_error"] == [None] * 3

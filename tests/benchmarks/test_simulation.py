@@ -233,7 +233,7 @@ def test_an_overtaken_cheap_only_job_that_fails_is_not_tried_again(
     attempts: list[
         tuple[int, int]
     ] = []  # of cheap-only jobs: the step that asked, the step at their start
-    run, start = simulation.Study.run, Floor._start
+    run, start = simulation.Study.run, Floor.start
 
     def note_study(study: simulation.Study) -> simulation.Report:
         studies.append(study)
@@ -247,7 +247,7 @@ def test_an_overtaken_cheap_only_job_that_fails_is_not_tried_again(
         start(floor, job)
 
     monkeypatch.setattr(simulation.Study, "run", note_study)
-    monkeypatch.setattr(Floor, "_start", note_attempt)
+    monkeypatch.setattr(Floor, "start", note_attempt)
     failing = Pool(1.0, 3, jitter=0.2, failure=0.4)
     simulate(
         DTLZ2,

@@ -256,10 +256,11 @@ def test_a_file_that_goes_bad_while_it_is_in_use_is_one_sentence(
 def test_workers_are_locked_in_one_order_whatever_the_databases_language(
     database: Database,
 ) -> None:
-    """`see_workers` sorts names as Python does: B before a. A database in English would
+    """`register_workers` sorts names as Python does: B before a. A database in English would
     not.
     """
-    compiled = str(COUNT_ATTEMPTS.compile(dialect=database._reading.dialect))
+    with database.read() as connection:
+        compiled = str(COUNT_ATTEMPTS.compile(dialect=connection.dialect))
     assert ('ORDER BY workers.name COLLATE "C"' in compiled) == (not database.is_sqlite)
 
 

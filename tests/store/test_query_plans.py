@@ -46,7 +46,11 @@ from app.store.work.lease_queue import (
     TAKE_HEADS_POSTGRESQL,
     TAKE_HEADS_SQLITE,
 )
-from app.store.work.row_locks import LOCK_JOBS_OF, LOCK_STUDIES_OF, READY_JOBS
+from app.store.work.row_locks import (
+    LOCK_JOBS_OF_LEASES,
+    LOCK_STUDIES_OF_LEASES,
+    READY_JOBS,
+)
 from tests.store.small_study import SmallStudy
 
 
@@ -211,8 +215,8 @@ def test_a_few_jobs_among_those_of_many_studies_are_found_by_index(
 
 OFTEN = {
     "leasing": TAKE_HEADS_POSTGRESQL,
-    "a tell's studies": LOCK_STUDIES_OF,
-    "a tell's jobs": LOCK_JOBS_OF,
+    "a tell's studies": LOCK_STUDIES_OF_LEASES,
+    "a tell's jobs": LOCK_JOBS_OF_LEASES,
     "what a tell writes": WRITE.postgresql,
     "a tell's workers": COUNT_ATTEMPTS,
 }

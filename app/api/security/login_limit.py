@@ -38,6 +38,11 @@ class LoginLimit:
         for key in list(self._failures):  # at most MOST_ALL, by `check`
             self._recent(key)
 
+    @property
+    def remembered(self) -> int:
+        """Addresses with failures that count, all together being one of them."""
+        return len(self._failures)
+
     def _recent(self, key: str) -> deque[float]:
         failures = self._failures.get(key, deque())
         while failures and failures[0] <= self._clock() - WINDOW_S:

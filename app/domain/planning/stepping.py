@@ -1,4 +1,4 @@
-"""When a step is due and which jobs it supersedes, from a study's counters alone.
+"""When a step is due and which jobs it supersedes, from a study's counters.
 
 | symbol    | here               | meaning                                                           |
 |-----------|--------------------|-------------------------------------------------------------------|

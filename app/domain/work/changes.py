@@ -106,6 +106,11 @@ class ChangeSet:
         return any(change.state is JobState.SUPERSEDED for change in self.jobs)
 
     @property
+    def may_make_steps_due(self) -> bool:
+        """Without a result, too: a withdrawn sample leaves a place of the batch."""
+        return bool(self.results) or self.supersedes_jobs
+
+    @property
     def ended_leases(self) -> list[str]:
         return [end.lease for end in self.attempts]
 

@@ -8,7 +8,7 @@ from typing import Any
 from app.domain.monitoring.assessments import model_assessment, within_two
 from app.domain.monitoring.even_spread import spread
 from app.domain.studies import Objective, Study
-from app.service.studies.lifecycle import require_study
+from app.service.studies.require_study import require_study
 from app.store.database import Connection, Database
 from app.store.monitoring.steps import (
     StepPart,
@@ -108,7 +108,7 @@ def _forecasts(
     if objective.position >= len(study.spec.objectives):
         return []  # the model of a constraint predicts its margin, not its value
     spec = study.spec.objectives[objective.position]
-    sign = -1.0 if spec.direction == "maximize" else 1.0
+    sign = spec.sign
     forecasts = []
     for step, sample, report in predicted:
         observed = values.get((sample, objective.id))

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from app.domain.steps import NO_OBJECTIVE, step_name
 from app.domain.studies import Study
 from app.errors import PointInvalid, PredictionsBusy, StateChanged
 from app.service.models.prediction_process import PredictionProcess, PredictionTask
-from app.service.studies.lifecycle import require_study
 from app.service.studies.points import parse_point
+from app.service.studies.require_study import require_study
 from app.store.database import Database
 from app.store.monitoring.step_models import predicting_step
 from counterpoise.wire.codes import StepKind
@@ -97,7 +98,9 @@ def _parse(
 
 
 def _view(study: Study, number: int | None, items: list[Prediction]) -> PredictionsView:
-    step = None if number is None else f"{StepKind.SEARCH}:{number}"
+    step = None
+    if number is not None:
+        step = step_name(StepKind.SEARCH, number, NO_OBJECTIVE, ())
     return PredictionsView(study=study.name, step=step, number=number, items=items)
 
 
@@ -111,8 +114,7 @@ def _prediction(
     variables = [variable.name for variable in study.spec.variables]
     means: dict[str, float | None] = {}
     for objective, value in zip(study.spec.objectives, mean, strict=True):
-        is_maximised = objective.direction == "maximize"
-        means[objective.name] = -value if value is not None and is_maximised else value
+        means[objective.name] = None if value is None else objective.sign * value
     return Prediction(
         x=dict(zip(variables, x, strict=True)),
         mean=means,

@@ -1,13 +1,13 @@
 """How the hypervolume and the front have grown, and what the latest slow runs added."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.domain.monitoring.assessments import convergence_assessment
 from app.domain.monitoring.even_spread import spread
 from app.domain.studies import Study
 from app.domain.times import iso
-from app.service.studies.lifecycle import require_study
+from app.service.studies.require_study import require_study
 from app.store.database import Connection, Database
 from app.store.monitoring.steps import StepPart, last_closing_step, search_steps
 from counterpoise.wire.codes import Convergence, StepKind
@@ -35,7 +35,7 @@ def convergence(database: Database, name: str, most: int) -> ConvergenceView:
     return ConvergenceView(
         study=study.name,
         slow_run=_slow_run(study, steps),
-        reference_point=_reference_point(study, last),
+        reference_point=reference_point(study, last),
         exact=last.get("exact"),
         steps=study.step,
         points=_points(study, steps),
@@ -147,14 +147,17 @@ def _slow_run(study: Study, steps: Sequence[StepPart]) -> str | None:
     return study.spec.output_names[slow["objective"]] if slow else None
 
 
-def _reference_point(study: Study, last: dict[str, Any]) -> dict[str, float] | None:
-    if not last:
+def reference_point(
+    study: Study, hypervolume: Mapping[str, Any]
+) -> dict[str, float] | None:
+    """That of a recorded hypervolume, in the user's directions."""
+    if not hypervolume:
         return None
-    reference = {}
-    for objective, value in zip(study.spec.objectives, last["reference"], strict=True):
-        sign = -1.0 if objective.direction == "maximize" else 1.0
-        reference[objective.name] = sign * value
-    return reference
+    objectives, values = study.spec.objectives, hypervolume["reference"]
+    return {
+        objective.name: objective.sign * value
+        for objective, value in zip(objectives, values, strict=True)
+    }
 
 
 def describe_gain(assessment: Convergence, gain: RecentGain | None) -> str:

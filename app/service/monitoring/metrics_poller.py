@@ -17,7 +17,7 @@ from app.store.monitoring.queue_counts import (
     steps_done_since,
     study_counts,
 )
-from app.store.studies.jobs import database_time
+from app.store.sql.clock import database_time
 from app.store.work.live_workers import held_leases, live_workers
 from counterpoise.wire.work import matches
 

@@ -18,7 +18,7 @@ from app.domain.studies import Objective
 from app.domain.times import iso
 from app.service.monitoring.queues import queue_depths
 from app.service.monitoring.timeline_cursor import TimelineCursor, decode, encode
-from app.service.studies.lifecycle import require_study
+from app.service.studies.require_study import require_study
 from app.store.database import Connection, Database
 from app.store.monitoring.attempts import (
     JobOfSample,
@@ -31,8 +31,8 @@ from app.store.monitoring.attempts import (
     samples_of_jobs,
     start_of_latest,
 )
+from app.store.sql.clock import database_time
 from app.store.studies.evaluations import last_durations
-from app.store.studies.jobs import database_time
 from app.store.studies.studies import objectives_of
 from counterpoise.wire.monitoring.timeline import (
     SlotRow,

@@ -34,7 +34,7 @@ from app.store.studies.studies import (
 )
 from app.store.wakeups import notify
 from app.store.work.apply_changes import apply
-from app.store.work.row_locks import lock_jobs_not_held, lock_study
+from app.store.work.row_locks import lock_free_jobs, lock_study
 from counterpoise.wire.codes import Ending, EventKind, StepKind, StudyState
 
 STREAM_ENDED = -1  # an objective's generation when its stream finds no new point
@@ -151,7 +151,7 @@ def _superseded_jobs(
         decision = SearchStep(step.number, step.inputs["size"])
     if not supersedes(decision):
         return []
-    jobs = lock_jobs_not_held(connection, study.id, only_cheap=True)
+    jobs = lock_free_jobs(connection, study.id, only_cheap=True)
     return [job for job in jobs if job.sample not in promoted]
 
 

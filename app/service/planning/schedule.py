@@ -1,5 +1,5 @@
 """Which steps have become due: decided in every transaction that settles jobs, from
-counters alone.
+counters; what needs a query is read only where the counters leave it open.
 """
 
 from collections.abc import Collection, Sequence
@@ -147,11 +147,7 @@ def _schedule_search(
     for objective, ratio in zip(objectives, ratios, strict=True):
         # Which objectives are cheap is fixed when search begins; later only the ratios
         # follow.
-        is_cheap = (
-            ratio > study.spec.cheap_threshold
-            if objective.cheap is None
-            else objective.cheap
-        )
+        is_cheap = objective.is_cheap(study.spec.cheap_threshold, ratio)
         if is_cheap:
             cheap.append(objective.position)
         if (ratio, is_cheap) != (objective.ratio, objective.cheap):

@@ -13,8 +13,8 @@ from app.domain.workers import Worker
 from app.service.planning.schedule import schedule_due_steps
 from app.service.write_each import write_each
 from app.store.database import Connection, Database
+from app.store.sql.clock import database_time
 from app.store.studies.evaluations import last_durations
-from app.store.studies.jobs import database_time
 from app.store.studies.studies import (
     active_studies,
     change_study,

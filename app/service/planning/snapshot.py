@@ -1,5 +1,5 @@
-"""From records to arrays: the only place where the user's units and directions meet the
-optimiser's unit cube.
+"""From records to arrays: here the user's units and directions become the optimiser's
+unit cube; `user_units` leads back.
 
 What a step reads is a prefix of the study's sequence, so that it is the same however
 late it is executed.

@@ -13,8 +13,9 @@ from app.domain.workers import WorkerPool, pool_of
 from app.errors import JobUnknown
 from app.service.studies.explain_promotion import promotion_of
 from app.store.database import Connection, Database
+from app.store.sql.clock import database_time
 from app.store.studies.evaluations import evaluations_of
-from app.store.studies.jobs import database_time, find_job, queue_head
+from app.store.studies.jobs import find_job, queue_head
 from app.store.studies.samples import find_sample
 from app.store.studies.studies import find_study_by_id, objectives_of
 from app.store.work.attempts import AttemptOfWorker, last_attempts

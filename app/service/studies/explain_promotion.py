@@ -27,12 +27,11 @@ def promotion_of(
     if step is None or report is None or objective.position >= len(report["mean"]):
         return None
     declared = study.spec.outputs[objective.position]
-    is_maximised = getattr(declared, "direction", "minimize") == "maximize"
-    predicted = report["mean"][objective.position]
+    predicted = declared.sign * report["mean"][objective.position]
     return PromotionView(
         step=step.name(study.spec.output_names),
         gain=report["gain"],
-        predicted=-predicted if is_maximised else predicted,
+        predicted=predicted,
         deviation=report["deviation"][objective.position],
         observed=observed,
     )

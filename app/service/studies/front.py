@@ -8,8 +8,8 @@ from itertools import compress
 from app.domain.studies import Study
 from app.service.studies.feasibility import NO_FEASIBLE_DETAIL, least_violating
 from app.service.studies.kept_fronts import KeptFront, kept_fronts
-from app.service.studies.lifecycle import require_study
 from app.service.studies.listings import sample_views
+from app.service.studies.require_study import require_study
 from app.store.database import Connection, Database
 from app.store.studies.changes import full_samples_changed
 from app.store.studies.evaluations import page_of_full_values
@@ -120,9 +120,8 @@ def _nondominated(
 
     columns = []
     for objective in spec.objectives:
-        sign = -1.0 if objective.direction == "maximize" else 1.0
         column = [own[objective.name] for own in complete.values()]
-        columns.append(sign * np.array(column))
+        columns.append(objective.sign * np.array(column))
     F = np.column_stack(columns)  # (n, m)
     is_best = moocore.is_nondominated(F, keep_weakly=True)
     return dict(compress(complete.items(), is_best))

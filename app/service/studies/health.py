@@ -8,13 +8,15 @@ from app.domain.steps import Step
 from app.domain.studies import ENDING_DETAILS, Objective, Study
 from app.domain.work.sample_rules import runs_that_wait
 from app.domain.workers import Worker, pool_of
+from app.service.studies.feasibility import feasibility_items
 from app.service.studies.health_of_runs import (
     hanging_run_items,
     idle_slot_items,
     shared_name_items,
 )
 from app.store.database import Connection
-from app.store.studies.jobs import database_time, head_ages
+from app.store.sql.clock import database_time
+from app.store.studies.jobs import head_ages
 from app.store.studies.steps import LONGEST_CLAIM_AHEAD_S, due_steps
 from app.store.work.live_workers import live_workers, running_jobs
 from counterpoise.wire.codes import Ending, HealthCode, StudyState
@@ -32,8 +34,11 @@ def health(
     objectives: Sequence[Objective],
     views: Sequence[OutputView],
     durations: Mapping[int, Sequence[float]],
+    last_steps: Sequence[Step],
 ) -> list[HealthItem]:
-    """`durations`: of the last runs of each objective, by id."""
+    """`durations`: of the last runs of each objective, by id; `last_steps`: the newest
+    first.
+    """
     running = running_jobs(connection, study.id)
     holders = {run.worker_id for run in running}
     alive = [
@@ -41,15 +46,17 @@ def health(
         for worker in live_workers(connection, holders)
         if matches(worker.studies, study.name)
     ]
-    waiting = _waiting(study, objectives, views)
+    not_running = _ready_but_not_running(study, objectives, views)
     after_cheap = runs_that_wait(study, objectives)
-    ages = head_ages(connection, [objective.id for objective in waiting], after_cheap)
+    ages = head_ages(
+        connection, [objective.id for objective in not_running], after_cheap
+    )
     steps = due_steps(connection, study.id)
     now = database_time(connection)
     items = _study_items(study, views)
     items += _drained_items(study, alive)
     items += shared_name_items(alive, now)
-    for objective in waiting:
+    for objective in not_running:
         view, age_s = views[objective.position], ages.get(objective.id, 0.0)
         items += _missing_worker_items(study, objective, view, alive, age_s)
     items += hanging_run_items(running, durations, now)
@@ -58,7 +65,7 @@ def health(
         items += _step_items(study, step, now)
     for view in views:
         items += _failure_items(study, view)
-    return items
+    return items + feasibility_items(study, last_steps)
 
 
 def _study_items(study: Study, views: Sequence[OutputView]) -> list[HealthItem]:
@@ -89,7 +96,7 @@ def _drained_items(study: Study, alive: Sequence[Worker]) -> list[HealthItem]:
     return [HealthItem(code=HealthCode.WORKERS_DRAINED, detail=detail)]
 
 
-def _waiting(
+def _ready_but_not_running(
     study: Study, objectives: Sequence[Objective], views: Sequence[OutputView]
 ) -> list[Objective]:
     """Objectives with ready jobs and no leased one: a worker that holds a job of it can

@@ -21,9 +21,9 @@ from app.errors import (
     RequestRefused,
     StudyBusy,
     StudyExists,
-    StudyUnknown,
 )
 from app.service.planning.schedule import schedule_due_steps, schedule_initial
+from app.service.studies.require_study import require_study
 from app.service.work.other_jobs import keep_ruled_out
 from app.store.database import Connection, Database
 from app.store.events import feed_deletion
@@ -37,13 +37,12 @@ from app.store.studies.studies import (
     finish_study,
     leased_counts,
     objectives_of,
-    study_names,
 )
 from app.store.wakeups import notify
 from app.store.work.apply_changes import apply
 from app.store.work.row_locks import (
-    lock_all_jobs_of,
-    lock_jobs_not_held,
+    lock_free_jobs,
+    lock_jobs_of_samples,
     lock_settled_jobs,
     lock_unsettled_jobs,
 )
@@ -63,16 +62,6 @@ from counterpoise.wire.specification import (
 )
 
 SEED_BITS = 53  # so many fit into a number of JavaScript, which has no integers
-
-
-def require_study(connection: Connection, name: str, *, lock: bool = False) -> Study:
-    """The study of this name, or StudyUnknown."""
-    study = find_study(connection, name, lock=lock)
-    if study is None:
-        raise StudyUnknown(
-            f"there is no study {name!r}{did_you_mean(name, study_names(connection))}"
-        )
-    return study
 
 
 def create(
@@ -186,7 +175,7 @@ def stop(database: Database, name: str, *, cancel_running: bool) -> None:
 def _stop(connection: Connection, name: str, cancel_running: bool) -> None:
     study = require_study(connection, name, lock=True)
     drop_due(connection, study.id, list(StepKind))
-    ready = lock_jobs_not_held(connection, study.id, only_cheap=False)
+    ready = lock_free_jobs(connection, study.id, only_cheap=False)
     changes = ChangeSet(jobs=supersede(ready))
     if not study.is_finished:
         body = {"reason": Ending.STOPPED, "detail": ENDING_DETAILS[Ending.STOPPED]}
@@ -290,7 +279,7 @@ def _withdrawn_with(
     samples = {job.sample for job in infeasible if not job.cheap_only}
     return [
         job
-        for job in lock_all_jobs_of(connection, sorted(samples - set(ruled_out)))
+        for job in lock_jobs_of_samples(connection, sorted(samples - set(ruled_out)))
         if job.state is JobState.SUPERSEDED
     ]
 

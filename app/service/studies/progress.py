@@ -8,9 +8,10 @@ from app.domain.planning.ratios import ENOUGH_DURATIONS, LAST_DURATIONS, ratio_s
 from app.domain.steps import Step
 from app.domain.studies import Objective, Study
 from app.domain.times import iso
-from app.service.studies.feasibility import feasibility_items, feasible_count
+from app.service.monitoring.convergence import reference_point
+from app.service.studies.feasibility import feasible_count
 from app.service.studies.health import health
-from app.service.studies.lifecycle import require_study
+from app.service.studies.require_study import require_study
 from app.store.database import Database
 from app.store.studies.evaluations import last_durations
 from app.store.studies.steps import last_recorded_steps
@@ -47,8 +48,7 @@ def study_view(database: Database, name: str) -> StudyView:
             _output_view(study, objective, leased, durations)
             for objective in objectives
         ]
-        items = health(connection, study, objectives, views, durations)
-        items += feasibility_items(study, last_steps)
+        items = health(connection, study, objectives, views, durations, last_steps)
     return StudyView(
         **_summary(study),
         objectives=[view for view in views if isinstance(view, ObjectiveView)],
@@ -133,15 +133,10 @@ def _hypervolume(study: Study, last_steps: Sequence[Step]) -> Hypervolume | None
     if not recorded or not recorded[0]:
         return None
     last, step = recorded[0], last_steps[0]
-    reference = {}
-    for objective, value in zip(study.spec.objectives, last["reference"], strict=True):
-        reference[objective.name] = (
-            -value if objective.direction == "maximize" else value
-        )
     before = recorded[1] if len(recorded) > 1 else None
     return Hypervolume(
         value=last["value"],
-        reference_point=reference,
+        reference_point=reference_point(study, last) or {},
         step=step.number if step.kind is StepKind.SEARCH else study.step,
         exact=last["exact"],
         front=last.get("front"),

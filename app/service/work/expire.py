@@ -118,6 +118,6 @@ def _expire_prefix(
     add_changes_of_other_jobs(connection, changes, co_objectives)
     apply(connection, study, changes, co_objectives)
     notify(connection)
-    if changes.results or changes.supersedes_jobs:
+    if changes.may_make_steps_due:
         schedule_due_steps(connection, find_study_by_id(connection, study.id))
     return changes.ended_leases

@@ -12,7 +12,7 @@ from app.domain.work.sample_rules import (
 from app.store.database import Connection
 from app.store.studies.evaluations import evaluations_of
 from app.store.studies.points import jobs_of_samples
-from app.store.work.row_locks import lock_jobs_not_held_of
+from app.store.work.row_locks import lock_free_jobs_of_samples
 
 
 def add_changes_of_other_jobs(
@@ -24,7 +24,7 @@ def add_changes_of_other_jobs(
     keep_ruled_out(connection, changes, co_objectives)
     affected = samples_with_affected_jobs(changes)
     if affected:
-        others = lock_jobs_not_held_of(connection, sorted(affected))
+        others = lock_free_jobs_of_samples(connection, sorted(affected))
         change_other_jobs(changes, others, co_objectives)
 
 

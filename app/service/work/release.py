@@ -52,6 +52,6 @@ def _release_in_study(
     )
     if changes.jobs:
         notify(connection)
-    if changes.supersedes_jobs:  # for example those of a sample that was ruled out
+    if changes.may_make_steps_due:
         schedule_due_steps(connection, find_study_by_id(connection, study.id))
     return changes.ended_leases

@@ -23,7 +23,7 @@ from app.store.studies.studies import find_study_by_id, objectives_of_all
 from app.store.wakeups import notify
 from app.store.work.apply_changes import apply_all
 from app.store.work.attempt_counts import count_attempts
-from app.store.work.row_locks import lock_jobs_of, lock_studies_of
+from app.store.work.row_locks import lock_jobs_of_leases, lock_studies_of_leases
 from counterpoise.wire.codes import FailureKind, JobState, Outcome
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.work import Tell, Told
@@ -63,9 +63,9 @@ class _Locked:
 def _lock(connection: Connection, items: Iterable[Tell]) -> _Locked:
     """Lock for all items at once, so that two lists never wait for each other."""
     leases = [item.lease for item in items]
-    studies = lock_studies_of(connection, leases)
+    studies = lock_studies_of_leases(connection, leases)
     objectives = objectives_of_all(connection, [study.id for study in studies])
-    return _Locked(studies, objectives, lock_jobs_of(connection, leases))
+    return _Locked(studies, objectives, lock_jobs_of_leases(connection, leases))
 
 
 def settle_tells(connection: Connection, items: Sequence[Tell]) -> list[Told]:
@@ -148,9 +148,7 @@ def _tell_study(
     changes = tells.changes
     add_changes_of_other_jobs(connection, changes, tells.co_objectives)
     is_free = may_plan(study.phase, study.unsettled_full, study.overlap)
-    # Without a result, a failure may withdraw a sample that was ruled out before
-    frees_places = bool(changes.results) or changes.supersedes_jobs
-    tells.may_be_due = frees_places and (may_be_due or is_free)
+    tells.may_be_due = changes.may_make_steps_due and (may_be_due or is_free)
     return told
 
 

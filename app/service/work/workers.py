@@ -6,7 +6,7 @@ from app.domain.times import iso
 from app.domain.workers import HeldLease, Worker
 from app.errors import WorkerUnknown
 from app.store.database import Connection, Database
-from app.store.studies.jobs import database_time
+from app.store.sql.clock import database_time
 from app.store.wakeups import notify
 from app.store.work.live_workers import held_leases, live_workers
 from app.store.work.workers import (

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
-from app.domain.steps import NO_OBJECTIVE
+from app.domain.steps import NO_OBJECTIVE, step_name
 from app.store.sql.in_array import in_array
 from app.store.tables import samples, steps
 from counterpoise.wire.codes import StepKind, StepState
@@ -27,7 +27,7 @@ class StepPart:
 
     @property
     def name(self) -> str:
-        return f"{self.kind}:{self.number}"
+        return step_name(self.kind, self.number, NO_OBJECTIVE, ())
 
 
 def search_steps(

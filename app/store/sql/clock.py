@@ -51,8 +51,11 @@ def _postgresql_lease(_element: new_lease, _compiler: SQLCompiler, **_kw: Any) -
     return "replace(gen_random_uuid()::text, '-', '')"
 
 
+def database_time(connection: Connection) -> float:
+    return float(connection.execute(select(database_now())).scalar_one())
+
+
 def clock_offset(connection: Connection) -> float:
     """How many seconds the database's clock is ahead of this machine's."""
     before = time.time()
-    database_time = float(connection.execute(select(database_now())).scalar_one())
-    return database_time - (before + time.time()) / 2
+    return database_time(connection) - (before + time.time()) / 2

@@ -166,7 +166,3 @@ def queue_head(connection: Connection, objective: int, limit: int) -> list[int]:
         .limit(limit)
     )
     return list(connection.execute(query).scalars())
-
-
-def database_time(connection: Connection) -> float:
-    return connection.execute(select(database_now())).scalar_one()

@@ -12,7 +12,7 @@ from app.store.sql.bulk import bulk_update
 from app.store.sql.in_array import in_array
 from app.store.studies.new_jobs import add_jobs, outputs_of
 from app.store.tables import jobs, objectives, samples, studies
-from app.store.work.row_locks import lock_all_jobs_of
+from app.store.work.row_locks import lock_jobs_of_samples
 from counterpoise.wire.codes import JobState
 
 
@@ -32,7 +32,7 @@ def promote_samples(
     """
     if not ids:
         return
-    locked = lock_all_jobs_of(connection, ids)
+    locked = lock_jobs_of_samples(connection, ids)
     chosen = promotions(ids, locked, list(co_objectives), waiting)
     sample_ids = [promotion.sample for promotion in chosen]
     connection.execute(_PROMOTE, {"ids": sample_ids, "step": step.id})

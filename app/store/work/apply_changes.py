@@ -1,6 +1,8 @@
-"""Apply change sets: the only place that settles jobs.
+"""Apply change sets: here results, failures, expiries, releases and stops settle jobs.
 
-Every job change is compare-and-set, under the study's lock.
+Every such change is compare-and-set, under the study's lock. Jobs also change when they
+are leased (`lease_queue`), created (`new_jobs`) and taken over by a promotion
+(`promotion`).
 """
 
 from collections.abc import Iterator, Sequence

@@ -53,17 +53,19 @@ _LOCK_STUDY = (
 )
 
 
-def lock_studies_of(connection: Connection, leases: Sequence[str]) -> list[Study]:
+def lock_studies_of_leases(
+    connection: Connection, leases: Sequence[str]
+) -> list[Study]:
     """The studies to whose jobs these leases were issued, locked in the order of their
     ids.
     """
     return study_records(
-        connection, connection.execute(LOCK_STUDIES_OF, {"leases": leases}).all()
+        connection, connection.execute(LOCK_STUDIES_OF_LEASES, {"leases": leases}).all()
     )
 
 
 _told = attempts_with_leases("told")
-LOCK_STUDIES_OF = (
+LOCK_STUDIES_OF_LEASES = (
     select(*STUDY_COLUMNS)
     .where(
         studies.c.id.in_(
@@ -75,13 +77,13 @@ LOCK_STUDIES_OF = (
 )
 
 
-def lock_jobs_of(
+def lock_jobs_of_leases(
     connection: Connection, leases: Sequence[str]
 ) -> dict[str, tuple[Job, Attempt]]:
     """The job of each of these leases, locked, and the attempt; to be read under the
     lock of the studies.
     """
-    rows = connection.execute(LOCK_JOBS_OF, {"leases": leases})
+    rows = connection.execute(LOCK_JOBS_OF_LEASES, {"leases": leases})
     return {
         row.attempt_lease: (job_from_row(row), attempt_from_row(row)) for row in rows
     }
@@ -89,7 +91,7 @@ def lock_jobs_of(
 
 # That of the attempt is read
 _own_columns = [column for column in JOB_COLUMNS if column.name != "leased_at"]
-LOCK_JOBS_OF = (
+LOCK_JOBS_OF_LEASES = (
     select(*_own_columns, *(column for column in _told.c if column.name != "id"))
     .join(_told, _told.c.job_id == jobs.c.id)
     .join(samples, samples.c.id == jobs.c.sample_id)
@@ -118,7 +120,7 @@ def lock_unsettled_jobs(connection: Connection, study: int) -> None:
     connection.execute(query.order_by(jobs.c.id).with_for_update())
 
 
-def lock_jobs_not_held(
+def lock_free_jobs(
     connection: Connection, study: int, *, only_cheap: bool
 ) -> list[Job]:
     """The study's jobs that no worker has: ready ones, also those that back off, and
@@ -149,17 +151,19 @@ WAITING_JOBS = _JOBS_OF_STUDY.where(jobs.c.state == WAITING)
 _READY_CHEAP_JOBS = [query.where(jobs.c.cheap_only) for query in READY_JOBS]
 
 
-def lock_jobs_not_held_of(connection: Connection, samples: Iterable[int]) -> list[Job]:
+def lock_free_jobs_of_samples(
+    connection: Connection, samples: Iterable[int]
+) -> list[Job]:
     """The jobs of these samples that no worker has, read under the lock of their study.
 
     Leased ones are not locked: a heartbeat may hold some of them and wait for a job
     that this transaction has locked.
     """
-    rows = connection.execute(_LOCK_JOBS_NOT_HELD_OF, {"samples": samples})
+    rows = connection.execute(_LOCK_FREE_JOBS_OF_SAMPLES, {"samples": samples})
     return [job_from_row(row) for row in rows]
 
 
-_LOCK_JOBS_NOT_HELD_OF = (
+_LOCK_FREE_JOBS_OF_SAMPLES = (
     SELECT_JOBS.where(
         in_array(jobs.c.sample_id, "samples"),
         jobs.c.state.in_((JobState.WAITING, JobState.READY)),
@@ -169,13 +173,13 @@ _LOCK_JOBS_NOT_HELD_OF = (
 )
 
 
-def lock_all_jobs_of(connection: Connection, samples: Iterable[int]) -> list[Job]:
+def lock_jobs_of_samples(connection: Connection, samples: Iterable[int]) -> list[Job]:
     """All jobs of these samples."""
-    rows = connection.execute(_LOCK_ALL_JOBS_OF, {"samples": samples})
+    rows = connection.execute(_LOCK_JOBS_OF_SAMPLES, {"samples": samples})
     return [job_from_row(row) for row in rows]
 
 
-_LOCK_ALL_JOBS_OF = (
+_LOCK_JOBS_OF_SAMPLES = (
     SELECT_JOBS.where(in_array(jobs.c.sample_id, "samples"))
     .order_by(jobs.c.study_id, jobs.c.id)
     .with_for_update(of=jobs)

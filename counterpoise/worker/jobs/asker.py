@@ -61,7 +61,7 @@ class Asker:
     def _ask_until_done(self) -> None:
         failures = 0
         has_succeeded = False
-        last_detail: str | None = None
+        last_reason: EmptyReason | None = None
         while (wanted := self._wait_for_free_slots()) > 0:
             try:
                 asked = self._ask(wanted)
@@ -84,9 +84,9 @@ class Asker:
             if asked.reason is EmptyReason.DRAINED:
                 self._log.info(f"no more jobs: {asked.detail}")
                 return
-            if asked.detail and asked.detail != last_detail:
+            if asked.reason is not None and asked.reason is not last_reason:
                 self._log.info(f"no jobs: {asked.detail}", reason=asked.reason)
-            last_detail = asked.detail
+            last_reason = asked.reason
 
     def _ask(self, wanted: int) -> Asked:
         began = time.monotonic()

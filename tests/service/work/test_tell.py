@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from app.service.work.tell import tell
 from app.store.database import Database
 from app.store.tables import attempts, sample_values
-from app.store.work.row_locks import lock_jobs_of
+from app.store.work.row_locks import lock_jobs_of_leases
 from counterpoise.wire.work import Tell, Told
 from tests.service.lab import Lab
 
@@ -273,9 +273,9 @@ def test_all_that_a_list_is_about_is_locked_at_once(
 
     def look(connection: Connection, leases: Sequence[str]) -> Any:
         looks.append(list(leases))
-        return lock_jobs_of(connection, leases)
+        return lock_jobs_of_leases(connection, leases)
 
-    monkeypatch.setattr("app.service.work.tell.lock_jobs_of", look)
+    monkeypatch.setattr("app.service.work.tell.lock_jobs_of_leases", look)
     one, two = lab.ask("mass", most=2)
     invented = [
         Tell(job=one.job, lease=f"{number:032x}", value=1.0) for number in range(100)

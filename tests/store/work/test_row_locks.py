@@ -7,11 +7,11 @@ from sqlalchemy import Connection, text, update
 from app.store.database import Database
 from app.store.tables import jobs
 from app.store.work.row_locks import (
+    lock_free_jobs,
     lock_jobs,
-    lock_jobs_not_held,
-    lock_jobs_of,
+    lock_jobs_of_leases,
     lock_settled_jobs,
-    lock_studies_of,
+    lock_studies_of_leases,
     lock_study,
 )
 from counterpoise.wire.codes import JobState
@@ -54,8 +54,8 @@ def test_studies_and_jobs_of_leases_are_locked_by_id_and_unknown_leases_left_out
     leases = [lease.lease for lease in [*second.take(2), *first.take(2)]]
 
     def work(connection: Connection) -> tuple[list[int], list[int]]:
-        studies = lock_studies_of(connection, [*leases, "0" * 32])
-        locked = lock_jobs_of(connection, [*leases, "0" * 32])
+        studies = lock_studies_of_leases(connection, [*leases, "0" * 32])
+        locked = lock_jobs_of_leases(connection, [*leases, "0" * 32])
         assert set(locked) == set(leases)
         assert all(
             attempt.lease == lease == job.lease
@@ -85,10 +85,10 @@ def test_ready_jobs_include_those_that_back_off_and_only_this_study_s(
         lambda connection: connection.execute(backing_off.where(jobs.c.id % 2 == 0))
     )
     ready = database.write(
-        lambda connection: lock_jobs_not_held(connection, study.id, only_cheap=False)
+        lambda connection: lock_free_jobs(connection, study.id, only_cheap=False)
     )
     cheap = database.write(
-        lambda connection: lock_jobs_not_held(connection, study.id, only_cheap=True)
+        lambda connection: lock_free_jobs(connection, study.id, only_cheap=True)
     )
     assert len(ready) == 2 * 2 + 3 - 1
     assert len(cheap) == 3
