@@ -11,7 +11,7 @@ import { route, setQuery } from "../data/navigation.js";
 import { useResource } from "../data/resource.js";
 import { seriesName } from "../data/theme.js";
 import { count, number } from "../pure/format.js";
-import { OutputName } from "./overview_outputs.js";
+import { OutputName } from "./overview/outputs.js";
 
 const SOURCES = ["selected", "population", "offspring", "latin"];
 const CHEAP_SHADES = [0.62, 0.42, 0.26, 0.14];

@@ -10,7 +10,7 @@ import { studyPath } from "../data/api.js";
 import { useResource } from "../data/resource.js";
 import { seriesName } from "../data/theme.js";
 import { number, percent, withUnit } from "../pure/format.js";
-import { OutputName } from "./overview_outputs.js";
+import { OutputName } from "./overview/outputs.js";
 
 const TONES = { good: "good", fair: "warn", poor: "bad", overconfident: "bad", unknown: "" };
 

@@ -12,11 +12,11 @@ import { studyHref, TABS } from "../pure/route.js";
 import { Balance } from "./balance.js";
 import { Convergence } from "./convergence.js";
 import { Models } from "./models.js";
-import { Overview } from "./overview.js";
-import { Samples } from "./samples.js";
-import { SetUp } from "./set_up.js";
-import { TradeOffs } from "./trade_offs.js";
-import { Work } from "./work.js";
+import { Overview } from "./overview/overview.js";
+import { Samples } from "./samples/samples.js";
+import { SetUp } from "./set_up/set_up.js";
+import { TradeOffs } from "./trade_offs/trade_offs.js";
+import { Work } from "./work/work.js";
 
 const PAGES = {
   overview: Overview, work: Work, tradeoffs: TradeOffs, convergence: Convergence,

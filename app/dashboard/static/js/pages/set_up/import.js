@@ -1,10 +1,10 @@
 // Import of evaluations: first what it would do, then the import itself.
-import { html, useState } from "../../vendor/ui.js";
-import { Panel } from "../components/panel.js";
-import { say } from "../components/toast.js";
-import { request, studyPath } from "../data/api.js";
-import { changed } from "../data/live.js";
-import { plural } from "../pure/format.js";
+import { html, useState } from "../../../vendor/ui.js";
+import { Panel } from "../../components/panel.js";
+import { say } from "../../components/toast.js";
+import { request, studyPath } from "../../data/api.js";
+import { changed } from "../../data/live.js";
+import { plural } from "../../pure/format.js";
 
 const MOST_FAULTS = 20;
 

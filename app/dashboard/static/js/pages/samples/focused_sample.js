@@ -1,16 +1,16 @@
 // The sample that is looked at.
-import { html } from "../../vendor/ui.js";
-import { confirm } from "../components/dialog.js";
-import { Panel } from "../components/panel.js";
-import { EvaluatePoint } from "../components/evaluate_point.js";
-import { post, studyPath } from "../data/api.js";
-import { isAdmin } from "../data/session.js";
-import { select, selection } from "../data/shared_selection.js";
-import { axisTitle } from "../pure/axis.js";
-import { number, stepText, withUnit } from "../pure/format.js";
-import { brokenLimits, originOf } from "../pure/marks.js";
-import { Facts } from "./job.js";
-import { KindBadge } from "./sample_table.js";
+import { html } from "../../../vendor/ui.js";
+import { confirm } from "../../components/dialog.js";
+import { Panel } from "../../components/panel.js";
+import { EvaluatePoint } from "../../components/evaluate_point.js";
+import { post, studyPath } from "../../data/api.js";
+import { isAdmin } from "../../data/session.js";
+import { select, selection } from "../../data/shared_selection.js";
+import { axisTitle } from "../../pure/axis.js";
+import { number, stepText, withUnit } from "../../pure/format.js";
+import { brokenLimits, originOf } from "../../pure/marks.js";
+import { Facts } from "../work/job.js";
+import { KindBadge } from "./table.js";
 
 export function FocusedSample({ study, samples, outputs }) {
   const chosen = selection.value;

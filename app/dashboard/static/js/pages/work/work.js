@@ -1,13 +1,13 @@
 // What are my workers doing? The timeline, utilisation, queues and jobs.
-import { html, useState } from "../../vendor/ui.js";
-import { WorkerCommand } from "../components/health.js";
-import { Empty, Loaded, Panel } from "../components/panel.js";
-import { readTimeline, timelinePath } from "../data/timeline.js";
-import { LEASES_MS, useResource } from "../data/resource.js";
-import { JobsPanel } from "./work_jobs.js";
-import { QueuesPanel } from "./work_queues.js";
-import { SpeedsPanel } from "./work_speeds.js";
-import { TimelinePanel } from "./work_timeline.js";
+import { html, useState } from "../../../vendor/ui.js";
+import { WorkerCommand } from "../../components/health.js";
+import { Empty, Loaded, Panel } from "../../components/panel.js";
+import { readTimeline, timelinePath } from "../../data/timeline.js";
+import { LEASES_MS, useResource } from "../../data/resource.js";
+import { JobsPanel } from "./jobs.js";
+import { QueuesPanel } from "./queues.js";
+import { SpeedsPanel } from "./speeds.js";
+import { TimelinePanel } from "./timeline.js";
 
 export function Work({ study }) {
   const [range, setRange] = useState(null);

@@ -1,9 +1,9 @@
 // How busy the slots are, what waits, and why.
-import { html } from "../../vendor/ui.js";
-import { Panel } from "../components/panel.js";
-import { Table } from "../components/table.js";
-import { count, duration, percent } from "../pure/format.js";
-import { OutputName } from "./overview_outputs.js";
+import { html } from "../../../vendor/ui.js";
+import { Panel } from "../../components/panel.js";
+import { Table } from "../../components/table.js";
+import { count, duration, percent } from "../../pure/format.js";
+import { OutputName } from "../overview/outputs.js";
 
 export function QueuesPanel({ study, timeline }) {
   const index = new Map(study.outputs.map(({ name }, position) => [name, position]));

@@ -1,16 +1,16 @@
 // All samples of the selection, page by page from the server.
-import { html, useMemo } from "../../vendor/ui.js";
-import { Empty, Panel, ProblemCard } from "../components/panel.js";
-import { SelectionBar } from "../components/selection_bar.js";
-import { EvaluatePoint } from "../components/evaluate_point.js";
-import { url, studyPath } from "../data/api.js";
-import { route, setQuery } from "../data/navigation.js";
-import { useSamples, valueOn } from "../data/samples.js";
-import { selection } from "../data/shared_selection.js";
-import { isAdmin } from "../data/session.js";
-import { matcher } from "../pure/selection.js";
+import { html, useMemo } from "../../../vendor/ui.js";
+import { Empty, Panel, ProblemCard } from "../../components/panel.js";
+import { SelectionBar } from "../../components/selection_bar.js";
+import { EvaluatePoint } from "../../components/evaluate_point.js";
+import { url, studyPath } from "../../data/api.js";
+import { route, setQuery } from "../../data/navigation.js";
+import { useSamples, valueOn } from "../../data/samples.js";
+import { selection } from "../../data/shared_selection.js";
+import { isAdmin } from "../../data/session.js";
+import { matcher } from "../../pure/selection.js";
 import { FocusedSample } from "./focused_sample.js";
-import { SampleTable } from "./sample_table.js";
+import { SampleTable } from "./table.js";
 
 export function Samples({ study }) {
   const withPartial = route.value.query.partial === "1";

@@ -1,15 +1,15 @@
 // The front at a glance: two objectives, with the named designs.
-import { html, useCallback, useMemo } from "../../vendor/ui.js";
-import { ChartPanel } from "../charts/chart_panel.js";
-import { INDEX, scatterOption } from "../charts/scatter.js";
-import { go } from "../data/navigation.js";
-import { selection } from "../data/shared_selection.js";
-import { axisWords } from "../pure/axis.js";
-import { plural } from "../pure/format.js";
-import { outputsOf } from "../pure/marks.js";
-import { studyHref } from "../pure/route.js";
+import { html, useCallback, useMemo } from "../../../vendor/ui.js";
+import { ChartPanel } from "../../charts/chart_panel.js";
+import { INDEX, scatterOption } from "../../charts/scatter.js";
+import { go } from "../../data/navigation.js";
+import { selection } from "../../data/shared_selection.js";
+import { axisWords } from "../../pure/axis.js";
+import { plural } from "../../pure/format.js";
+import { outputsOf } from "../../pure/marks.js";
+import { studyHref } from "../../pure/route.js";
 import { NoFeasible } from "./no_feasible.js";
-import { sampleColumns } from "./sample_table.js";
+import { sampleColumns } from "../samples/table.js";
 
 const everything = () => true;
 

@@ -1,11 +1,11 @@
 // Jobs by state and output.
-import { html } from "../../vendor/ui.js";
-import { Badge, Loaded, Panel } from "../components/panel.js";
-import { Table } from "../components/table.js";
-import { get, studyPath } from "../data/api.js";
-import { route, setQuery } from "../data/navigation.js";
-import { LEASES_MS, useResource } from "../data/resource.js";
-import { number } from "../pure/format.js";
+import { html } from "../../../vendor/ui.js";
+import { Badge, Loaded, Panel } from "../../components/panel.js";
+import { Table } from "../../components/table.js";
+import { get, studyPath } from "../../data/api.js";
+import { route, setQuery } from "../../data/navigation.js";
+import { LEASES_MS, useResource } from "../../data/resource.js";
+import { number } from "../../pure/format.js";
 
 const STATES = ["leased", "ready", "waiting", "failed", "infeasible", "done", "superseded"];
 const WORDS = { leased: "running", ready: "waiting", waiting: "held back" };

@@ -1,12 +1,12 @@
 // The outputs of a study: what they cost, and how far their jobs are.
-import { html } from "../../vendor/ui.js";
-import { Mark } from "../charts/legend.js";
-import { Badge, Panel } from "../components/panel.js";
-import { Table } from "../components/table.js";
-import { seriesName, seriesShape } from "../data/theme.js";
-import { limitText } from "../pure/axis.js";
-import { count, duration, number, withUnit } from "../pure/format.js";
-import { outputsOf } from "../pure/marks.js";
+import { html } from "../../../vendor/ui.js";
+import { Mark } from "../../charts/legend.js";
+import { Badge, Panel } from "../../components/panel.js";
+import { Table } from "../../components/table.js";
+import { seriesName, seriesShape } from "../../data/theme.js";
+import { limitText } from "../../pure/axis.js";
+import { count, duration, number, withUnit } from "../../pure/format.js";
+import { outputsOf } from "../../pure/marks.js";
 
 export function OutputName({ name, unit, index }) {
   return html`<span class="output"><${Mark} symbol=${seriesShape(index)} color=${seriesName(index)} />${withUnit(name, unit)}</span>`;

@@ -1,12 +1,12 @@
 // Named designs of the front, so that nobody has to choose from a long table.
-import { html, useState } from "../../vendor/ui.js";
-import { Panel, ProblemCard } from "../components/panel.js";
-import { Table } from "../components/table.js";
-import { route, setQuery } from "../data/navigation.js";
-import { select, selection } from "../data/shared_selection.js";
-import { axisTitle } from "../pure/axis.js";
-import { number } from "../pure/format.js";
-import { SampleButton } from "./sample_table.js";
+import { html, useState } from "../../../vendor/ui.js";
+import { Panel, ProblemCard } from "../../components/panel.js";
+import { Table } from "../../components/table.js";
+import { route, setQuery } from "../../data/navigation.js";
+import { select, selection } from "../../data/shared_selection.js";
+import { axisTitle } from "../../pure/axis.js";
+import { number } from "../../pure/format.js";
+import { SampleButton } from "../samples/table.js";
 
 export function FrontChoices({ study, designs, error }) {
   const { target } = route.value.query;

@@ -1,5 +1,5 @@
 // A form for the usual fields; it writes the YAML, which holds the rest.
-import { html, useEffect, useState } from "../../vendor/ui.js";
+import { html, useEffect, useState } from "../../../vendor/ui.js";
 
 const STRATEGIES = ["sbp-bo", "counterpoise"]; // those to choose from by hand; the YAML takes all
 const VARIABLE = { name: "", type: "float", low: 0, high: 1 };
@@ -10,7 +10,7 @@ export function SpecForm({ text, onText }) {
   const [spec, setSpec] = useState(null);
   const [yaml, setYaml] = useState(null);
   useEffect(() => {
-    import("../../vendor/yaml.js").then((library) => {
+    import("../../../vendor/yaml.js").then((library) => {
       setYaml(library);
       const read = library.parseDocument(text).toJS();
       setSpec(read && typeof read === "object" ? read : { name: "", variables: [], objectives: [], budget: 60 });

@@ -1,12 +1,12 @@
 // Create a study from YAML or from a form that writes it; faults are shown at their lines.
-import { html, useEffect, useState } from "../../vendor/ui.js";
-import { Panel } from "../components/panel.js";
-import { get, post, Refusal, studyPath } from "../data/api.js";
-import { go, route } from "../data/navigation.js";
-import { isAdmin } from "../data/session.js";
-import { lineOf } from "../pure/faults.js";
-import { studyHref } from "../pure/route.js";
-import { SpecForm } from "./new_study_form.js";
+import { html, useEffect, useState } from "../../../vendor/ui.js";
+import { Panel } from "../../components/panel.js";
+import { get, post, Refusal, studyPath } from "../../data/api.js";
+import { go, route } from "../../data/navigation.js";
+import { isAdmin } from "../../data/session.js";
+import { lineOf } from "../../pure/faults.js";
+import { studyHref } from "../../pure/route.js";
+import { SpecForm } from "./form.js";
 
 const EXAMPLE = `name: wing
 variables:
@@ -104,7 +104,7 @@ function FaultList({ faults }) {
 }
 
 async function parse(text) {
-  const { LineCounter, parseDocument } = await import("../../vendor/yaml.js");
+  const { LineCounter, parseDocument } = await import("../../../vendor/yaml.js");
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
   const faults = document.errors.map((error) => ({ line: error.linePos?.[0].line, pointer: "", detail: error.message.split("\n")[0] }));
@@ -131,7 +131,7 @@ function faultsOf(error, document, lines) {
 
 async function copyOf(name) {
   const { spec, budget } = await get(studyPath(name));
-  const { stringify } = await import("../../vendor/yaml.js");
+  const { stringify } = await import("../../../vendor/yaml.js");
   const { seed: _, ...rest } = spec;
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null && value !== ""));
   return stringify({ ...given, budget, name: `${name}-2` });

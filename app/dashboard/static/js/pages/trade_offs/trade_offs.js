@@ -1,17 +1,17 @@
 // What have I got? Scatter, parallel coordinates and table over one selection.
-import { html, useMemo, useState } from "../../vendor/ui.js";
-import { Empty, Panel, ProblemCard } from "../components/panel.js";
-import { SelectionBar } from "../components/selection_bar.js";
-import { useChoices } from "../data/choices.js";
-import { setQuery, route } from "../data/navigation.js";
-import { usePredicted, useSamples, valueOn } from "../data/samples.js";
-import { selection } from "../data/shared_selection.js";
-import { matcher } from "../pure/selection.js";
-import { FrontChoices } from "./overview_choices.js";
-import { SampleTable } from "./sample_table.js";
-import { NoFeasible } from "./no_feasible.js";
-import { ParallelPanel } from "./trade_offs_parallel.js";
-import { ScatterPanel } from "./trade_offs_scatter.js";
+import { html, useMemo, useState } from "../../../vendor/ui.js";
+import { Empty, Panel, ProblemCard } from "../../components/panel.js";
+import { SelectionBar } from "../../components/selection_bar.js";
+import { useChoices } from "../../data/choices.js";
+import { setQuery, route } from "../../data/navigation.js";
+import { usePredicted, useSamples, valueOn } from "../../data/samples.js";
+import { selection } from "../../data/shared_selection.js";
+import { matcher } from "../../pure/selection.js";
+import { FrontChoices } from "../overview/choices.js";
+import { SampleTable } from "../samples/table.js";
+import { NoFeasible } from "../overview/no_feasible.js";
+import { ParallelPanel } from "./parallel.js";
+import { ScatterPanel } from "./scatter.js";
 
 export function TradeOffs({ study }) {
   const { query } = route.value;

@@ -1,16 +1,16 @@
 // What runs now, with the time left, and the line of the hypervolume.
-import { html, useCallback } from "../../vendor/ui.js";
-import { ChartPanel } from "../charts/chart_panel.js";
-import { linesOption } from "../charts/lines.js";
-import { Badge, Panel } from "../components/panel.js";
-import { Table } from "../components/table.js";
-import { studyPath } from "../data/api.js";
-import { now } from "../data/clock.js";
-import { LEASES_MS, useResource } from "../data/resource.js";
-import { readTimeline, timelinePath } from "../data/timeline.js";
-import { mainObjective } from "../charts/gantt.js";
-import { duration, listed, number, relative } from "../pure/format.js";
-import { studyHref } from "../pure/route.js";
+import { html, useCallback } from "../../../vendor/ui.js";
+import { ChartPanel } from "../../charts/chart_panel.js";
+import { linesOption } from "../../charts/lines.js";
+import { Badge, Panel } from "../../components/panel.js";
+import { Table } from "../../components/table.js";
+import { studyPath } from "../../data/api.js";
+import { now } from "../../data/clock.js";
+import { LEASES_MS, useResource } from "../../data/resource.js";
+import { readTimeline, timelinePath } from "../../data/timeline.js";
+import { mainObjective } from "../../charts/gantt.js";
+import { duration, listed, number, relative } from "../../pure/format.js";
+import { studyHref } from "../../pure/route.js";
 
 const MOST_SLOW = 2; // workers in a sentence
 const WINDOW_MS = 60_000; // what runs now has not ended: a short span has it all

@@ -1,19 +1,19 @@
 // Is it running, is anything wrong, when is it done?
-import { html } from "../../vendor/ui.js";
-import { Health, WorkerCommand } from "../components/health.js";
-import { Metric, Panel, Progress } from "../components/panel.js";
-import { etaText } from "../components/study_state.js";
-import { StudyActions } from "../components/study_actions.js";
-import { get, studyPath } from "../data/api.js";
-import { useChoices } from "../data/choices.js";
-import { now } from "../data/clock.js";
-import { LEASES_MS, useResource } from "../data/resource.js";
-import { count, dateTime, duration, number, relative } from "../pure/format.js";
-import { studyHref } from "../pure/route.js";
-import { FrontChoices } from "./overview_choices.js";
-import { FrontPanel } from "./overview_front.js";
-import { HypervolumePanel, RunningPanel } from "./overview_now.js";
-import { OutputsTable } from "./overview_outputs.js";
+import { html } from "../../../vendor/ui.js";
+import { Health, WorkerCommand } from "../../components/health.js";
+import { Metric, Panel, Progress } from "../../components/panel.js";
+import { etaText } from "../../components/study_state.js";
+import { StudyActions } from "../../components/study_actions.js";
+import { get, studyPath } from "../../data/api.js";
+import { useChoices } from "../../data/choices.js";
+import { now } from "../../data/clock.js";
+import { LEASES_MS, useResource } from "../../data/resource.js";
+import { count, dateTime, duration, number, relative } from "../../pure/format.js";
+import { studyHref } from "../../pure/route.js";
+import { FrontChoices } from "./choices.js";
+import { FrontPanel } from "./front.js";
+import { HypervolumePanel, RunningPanel } from "./now.js";
+import { OutputsTable } from "./outputs.js";
 
 /** With the time at which its durations count from. */
 async function readOverview(path) {

@@ -1,14 +1,14 @@
-import { html, useCallback, useMemo } from "../../vendor/ui.js";
-import { ChartPanel } from "../charts/chart_panel.js";
-import { Empty } from "../components/panel.js";
-import { KindLegend } from "../charts/legend.js";
-import { INDEX, isPlaced, scatterOption, showBrush } from "../charts/scatter.js";
-import { route, setQuery } from "../data/navigation.js";
-import { select, selection } from "../data/shared_selection.js";
-import { axisWords, shortNames } from "../pure/axis.js";
-import { ORDER, originOf } from "../pure/marks.js";
-import { setRange } from "../pure/selection.js";
-import { sampleColumns } from "./sample_table.js";
+import { html, useCallback, useMemo } from "../../../vendor/ui.js";
+import { ChartPanel } from "../../charts/chart_panel.js";
+import { Empty } from "../../components/panel.js";
+import { KindLegend } from "../../charts/legend.js";
+import { INDEX, isPlaced, scatterOption, showBrush } from "../../charts/scatter.js";
+import { route, setQuery } from "../../data/navigation.js";
+import { select, selection } from "../../data/shared_selection.js";
+import { axisWords, shortNames } from "../../pure/axis.js";
+import { ORDER, originOf } from "../../pure/marks.js";
+import { setRange } from "../../pure/selection.js";
+import { sampleColumns } from "../samples/table.js";
 
 const LEGEND = [...ORDER].reverse();
 

@@ -1,11 +1,11 @@
 // Which worker is slow? Each worker's median time, compared with the others.
-import { html } from "../../vendor/ui.js";
-import { Badge, Panel } from "../components/panel.js";
-import { Table } from "../components/table.js";
-import { studyPath } from "../data/api.js";
-import { useResource } from "../data/resource.js";
-import { count, duration, listed } from "../pure/format.js";
-import { OutputName } from "./overview_outputs.js";
+import { html } from "../../../vendor/ui.js";
+import { Badge, Panel } from "../../components/panel.js";
+import { Table } from "../../components/table.js";
+import { studyPath } from "../../data/api.js";
+import { useResource } from "../../data/resource.js";
+import { count, duration, listed } from "../../pure/format.js";
+import { OutputName } from "../overview/outputs.js";
 
 export function SpeedsPanel({ study }) {
   const { data } = useResource(studyPath(study.name, "speeds"), { quietMs: 5000 });

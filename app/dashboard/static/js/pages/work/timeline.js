@@ -1,11 +1,11 @@
-import { html, useCallback, useEffect, useMemo, useState } from "../../vendor/ui.js";
-import { loadCharts } from "../charts/chart.js";
-import { ChartPanel } from "../charts/chart_panel.js";
-import { barsOf, ganttOption, mainObjective, outcomeText, ROW_HEIGHT } from "../charts/gantt.js";
-import { SeriesLegend } from "../charts/legend.js";
-import { go } from "../data/navigation.js";
-import { seriesName, seriesShape } from "../data/theme.js";
-import { clock, count, dateTime, duration, plural } from "../pure/format.js";
+import { html, useCallback, useEffect, useMemo, useState } from "../../../vendor/ui.js";
+import { loadCharts } from "../../charts/chart.js";
+import { ChartPanel } from "../../charts/chart_panel.js";
+import { barsOf, ganttOption, mainObjective, outcomeText, ROW_HEIGHT } from "../../charts/gantt.js";
+import { SeriesLegend } from "../../charts/legend.js";
+import { go } from "../../data/navigation.js";
+import { seriesName, seriesShape } from "../../data/theme.js";
+import { clock, count, dateTime, duration, plural } from "../../pure/format.js";
 
 const SLOTS_SHOWN = 25; // rows at a time; more on the next page
 const FRAME = 60;

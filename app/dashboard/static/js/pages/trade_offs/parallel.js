@@ -1,11 +1,11 @@
-import { html, useCallback, useMemo } from "../../vendor/ui.js";
-import { ChartPanel } from "../charts/chart_panel.js";
-import { axisName, leastWidth, paintBrushes, parallelOption, showRanges } from "../charts/parallel.js";
-import { route, setQuery } from "../data/navigation.js";
-import { select, selection } from "../data/shared_selection.js";
-import { setRange } from "../pure/selection.js";
-import { sampleColumns } from "./sample_table.js";
-import { axesOf } from "./trade_offs_scatter.js";
+import { html, useCallback, useMemo } from "../../../vendor/ui.js";
+import { ChartPanel } from "../../charts/chart_panel.js";
+import { axisName, leastWidth, paintBrushes, parallelOption, showRanges } from "../../charts/parallel.js";
+import { route, setQuery } from "../../data/navigation.js";
+import { select, selection } from "../../data/shared_selection.js";
+import { setRange } from "../../pure/selection.js";
+import { sampleColumns } from "../samples/table.js";
+import { axesOf } from "./scatter.js";
 
 const MOST_AXES = 14; // more are shown on request
 

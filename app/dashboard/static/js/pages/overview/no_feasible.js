@@ -1,10 +1,10 @@
 // A study whose samples all break a limit: what comes nearest, and what to do.
-import { html } from "../../vendor/ui.js";
-import { Badge, Panel } from "../components/panel.js";
-import { Table } from "../components/table.js";
-import { axisTitle } from "../pure/axis.js";
-import { listed, number } from "../pure/format.js";
-import { SampleButton } from "./sample_table.js";
+import { html } from "../../../vendor/ui.js";
+import { Badge, Panel } from "../../components/panel.js";
+import { Table } from "../../components/table.js";
+import { axisTitle } from "../../pure/axis.js";
+import { listed, number } from "../../pure/format.js";
+import { SampleButton } from "../samples/table.js";
 
 export function NoFeasible({ study, outputs, front }) {
   if (front?.code !== "no_feasible_sample") return null;

@@ -1,16 +1,16 @@
 // The specification, steering, import and export of a study.
-import { html, useEffect, useState } from "../../vendor/ui.js";
-import { Panel } from "../components/panel.js";
-import { deleteStudy, StudyActions } from "../components/study_actions.js";
-import { Table } from "../components/table.js";
-import { studyPath, url } from "../data/api.js";
-import { isAdmin } from "../data/session.js";
-import { limitText } from "../pure/axis.js";
-import { duration, number } from "../pure/format.js";
-import { outputsOf } from "../pure/marks.js";
-import { studyHref } from "../pure/route.js";
-import { Facts } from "./job.js";
-import { ImportPanel } from "./set_up_import.js";
+import { html, useEffect, useState } from "../../../vendor/ui.js";
+import { Panel } from "../../components/panel.js";
+import { deleteStudy, StudyActions } from "../../components/study_actions.js";
+import { Table } from "../../components/table.js";
+import { studyPath, url } from "../../data/api.js";
+import { isAdmin } from "../../data/session.js";
+import { limitText } from "../../pure/axis.js";
+import { duration, number } from "../../pure/format.js";
+import { outputsOf } from "../../pure/marks.js";
+import { studyHref } from "../../pure/route.js";
+import { Facts } from "../work/job.js";
+import { ImportPanel } from "./import.js";
 
 const EXPORTS = [["samples", "Samples"], ["jobs", "Jobs and attempts"], ["front", "Front"]];
 const SHOWN_APART = new Set(["name", "variables", "objectives", "constraints", "requirements", "notes"]);
@@ -76,7 +76,7 @@ const OUTPUTS = [
 function SpecText({ study }) {
   const [yaml, setYaml] = useState("");
   useEffect(() => {
-    import("../../vendor/yaml.js").then(({ stringify }) => setYaml(stringify(current(study))));
+    import("../../../vendor/yaml.js").then(({ stringify }) => setYaml(stringify(current(study))));
   }, [study.name, study.budget]);
   return html`<details><summary>Specification as YAML</summary><pre class="log" tabindex="0">${yaml}</pre></details>`;
 }

@@ -1,16 +1,16 @@
 // A job's page: its attempts, log, point and deadline.
-import { html } from "../../vendor/ui.js";
-import { withCode } from "../components/health.js";
-import { confirm } from "../components/dialog.js";
-import { Badge, Loaded, Panel } from "../components/panel.js";
-import { Table } from "../components/table.js";
-import { post, studyPath } from "../data/api.js";
-import { useResource } from "../data/resource.js";
-import { route } from "../data/navigation.js";
-import { isAdmin } from "../data/session.js";
-import { dateTime, duration, number, stepText, withLocalTimes } from "../pure/format.js";
-import { studyHref } from "../pure/route.js";
-import { JobState } from "./work_jobs.js";
+import { html } from "../../../vendor/ui.js";
+import { withCode } from "../../components/health.js";
+import { confirm } from "../../components/dialog.js";
+import { Badge, Loaded, Panel } from "../../components/panel.js";
+import { Table } from "../../components/table.js";
+import { post, studyPath } from "../../data/api.js";
+import { useResource } from "../../data/resource.js";
+import { route } from "../../data/navigation.js";
+import { isAdmin } from "../../data/session.js";
+import { dateTime, duration, number, stepText, withLocalTimes } from "../../pure/format.js";
+import { studyHref } from "../../pure/route.js";
+import { JobState } from "./jobs.js";
 
 const TONES = { done: "good", late: "good", failed: "bad", expired: "bad" };
 

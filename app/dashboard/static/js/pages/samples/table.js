@@ -1,12 +1,12 @@
 // Samples as rows: the twin of the charts.
-import { html, useMemo } from "../../vendor/ui.js";
-import { Badge } from "../components/panel.js";
-import { Table } from "../components/table.js";
-import { valueOn } from "../data/samples.js";
-import { select, selection } from "../data/shared_selection.js";
-import { axisTitle } from "../pure/axis.js";
-import { number } from "../pure/format.js";
-import { originOf } from "../pure/marks.js";
+import { html, useMemo } from "../../../vendor/ui.js";
+import { Badge } from "../../components/panel.js";
+import { Table } from "../../components/table.js";
+import { valueOn } from "../../data/samples.js";
+import { select, selection } from "../../data/shared_selection.js";
+import { axisTitle } from "../../pure/axis.js";
+import { number } from "../../pure/format.js";
+import { originOf } from "../../pure/marks.js";
 
 const WORDS = { open: "in evaluation" };
 const TONES = { front: "info", infeasible: "bad", failed: "warn" };
