@@ -1,7 +1,7 @@
 """Steps: one execution of the optimiser each, and what it reads."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from counterpoise.wire.codes import StepKind, StepState
@@ -20,6 +20,38 @@ class StepId:
 
 
 @dataclass(frozen=True, slots=True)
+class StepInputs:
+    """What a step reads beside its prefix of the sequence, as it was when it became due.
+
+    None where a step of this kind has none; steps of older versions lack some.
+    """
+
+    size: int | None = None  # points to propose
+    budget: int | None = None
+    ratios: Sequence[float] | None = None
+    settled: int | None = None  # full samples
+    unsettled: int | None = None
+    cheap: Sequence[int] | None = None  # positions of objectives
+    overlap: int | None = None
+    pending: Sequence[int] | None = None  # full samples that ran
+
+    @staticmethod
+    def from_json(document: Mapping[str, Any]) -> "StepInputs":
+        return StepInputs(**document)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            name: value for name, value in asdict(self).items() if value is not None
+        }
+
+    @property
+    def running(self) -> int:
+        """Full samples that ran, imported ones included."""
+        pending = len(self.pending or ())
+        return pending if self.unsettled is None else self.unsettled
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     id: int
     study: int
@@ -29,8 +61,7 @@ class Step:
     state: StepState
     due_seq: int  # the prefix of the study's sequence that it reads
     due_at: float
-    # What else it depends on, as it was then: size, budget, ratios, cheap objectives
-    inputs: dict[str, Any]
+    inputs: StepInputs
     claim: str | None
     claim_expires_at: float | None
     faults: int

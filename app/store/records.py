@@ -4,7 +4,7 @@ from typing import Any
 
 from app.domain.jobs import Attempt, Job
 from app.domain.samples import Evaluation, Sample
-from app.domain.steps import NO_OBJECTIVE, Step
+from app.domain.steps import NO_OBJECTIVE, Step, StepInputs
 from app.domain.studies import Objective, Study
 from app.domain.workers import FAILURE_COUNTS, Worker
 from counterpoise.wire.codes import (
@@ -118,7 +118,7 @@ def step_from_row(row: Any) -> Step:
         state=StepState(row.state),
         due_seq=row.due_seq,
         due_at=row.due_at,
-        inputs=row.inputs,
+        inputs=StepInputs.from_json(row.inputs),
         claim=row.claim,
         claim_expires_at=row.claim_expires_at,
         faults=row.faults,

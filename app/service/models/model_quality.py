@@ -61,8 +61,8 @@ def _predicted(connection: Connection, study: Study) -> list[Predicted]:
     proposed = full_samples_of_steps(connection, [step.id for step in steps])
     found = []
     for step in steps:
-        samples = (step.record["promoted"] or []) + proposed.get(step.id, [])
-        reports = step.record["full_samples"] or []
+        samples = (step.parts["promoted"] or []) + proposed.get(step.id, [])
+        reports = step.parts["full_samples"] or []
         if len(reports) == len(samples):
             found += [
                 (step, sample, report)
@@ -82,7 +82,7 @@ def _values(connection: Connection, samples: set[int]) -> Values:
 def _history(steps: Sequence[StepPart], position: int) -> list[ModelAtStep]:
     history = []
     for step in steps:
-        reports = step.record["models"] or []
+        reports = step.parts["models"] or []
         report = reports[position] if position < len(reports) else None
         if report is None:
             continue

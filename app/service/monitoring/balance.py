@@ -66,14 +66,14 @@ def _totals(study: Study, runs: Sequence[Objective]) -> list[ObjectiveBalance]:
 
 
 def _step_balance(step: StepPart, run: Objective) -> StepBalance:
-    full_sources = step.record["full_sources"] or []
-    cheap_sources = _at(step.record["cheap_sources"], run.position) or []
-    sbp = _at(step.record["sbp"], run.position) or (None, None)
+    full_sources = step.parts["full_sources"] or []
+    cheap_sources = _at(step.parts["cheap_sources"], run.position) or []
+    sbp = _at(step.parts["sbp"], run.position) or (None, None)
     return StepBalance(
         step=step.name,
         number=step.number,
         objective=run.name,
-        ratio=_at(step.record["ratios"], run.position),
+        ratio=_at(step.parts["ratios"], run.position),
         full=len(full_sources),
         cheap_only=len(cheap_sources),
         sbp_low=sbp[0],

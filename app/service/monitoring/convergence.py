@@ -50,7 +50,7 @@ def hypervolume_line(
 ) -> tuple[list[float], int | None]:
     """The hypervolume at a few steps, and the size of the front at the last."""
     steps = _steps(connection, study, spread(study.step, most - 1))
-    recorded = [step.record["hypervolume"] for step in steps]
+    recorded = [step.parts["hypervolume"] for step in steps]
     known = [record for record in recorded if record]
     front = known[-1].get("front") if known else None
     return [record["value"] for record in known], front
@@ -70,14 +70,14 @@ def _steps(
 def _points(study: Study, steps: Sequence[StepPart]) -> list[ConvergencePoint]:
     points: list[ConvergencePoint] = []
     for step in steps:
-        hypervolume = step.record["hypervolume"] or {}
-        slow = step.record["slow"] or {}
+        hypervolume = step.parts["hypervolume"] or {}
+        slow = step.parts["slow"] or {}
         point = ConvergencePoint(
             step=step.name,
             number=_number(study, step),
             at=iso(step.due_at),
             elapsed_s=max(step.due_at - study.created_at, 0.0),
-            evaluated_full=step.inputs.get("settled"),
+            evaluated_full=step.inputs.settled,
             slow_evaluations=slow.get("evaluations"),
             slow_s=slow.get("seconds"),
             hypervolume=hypervolume.get("value"),
@@ -108,12 +108,12 @@ def _gain_per_slow_h(before: ConvergencePoint, after: ConvergencePoint) -> float
 
 def _recent_gain(steps: Sequence[StepPart]) -> RecentGain | None:
     """From the first to the last of these steps."""
-    known = [step for step in steps if step.record["hypervolume"]]
+    known = [step for step in steps if step.parts["hypervolume"]]
     if len(known) < 2:
         return None
     first, last = known[0], known[-1]
-    before = first.record["hypervolume"]["value"]
-    gain = last.record["hypervolume"]["value"] - before
+    before = first.parts["hypervolume"]["value"]
+    gain = last.parts["hypervolume"]["value"] - before
     return RecentGain(
         slow_evaluations=_difference(first, last, "evaluations"),
         slow_s=_difference(first, last, "seconds"),
@@ -132,18 +132,18 @@ def _assessment(gain: RecentGain | None) -> Convergence:
 
 
 def _difference(first: StepPart, last: StepPart, name: str) -> Any:
-    before, after = first.record["slow"], last.record["slow"]
+    before, after = first.parts["slow"], last.parts["slow"]
     return after[name] - before[name] if before and after else None
 
 
 def _last_hypervolume(steps: Sequence[StepPart]) -> dict[str, Any]:
-    recorded = [step.record["hypervolume"] for step in steps]
+    recorded = [step.parts["hypervolume"] for step in steps]
     known = [record for record in recorded if record]
     return known[-1] if known else {}
 
 
 def _slow_run(study: Study, steps: Sequence[StepPart]) -> str | None:
-    slow = steps[-1].record["slow"] if steps else None
+    slow = steps[-1].parts["slow"] if steps else None
     return study.spec.output_names[slow["objective"]] if slow else None
 
 

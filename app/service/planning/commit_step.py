@@ -125,14 +125,12 @@ def _ending(study: Study, step: Step, plan: Plan) -> Ending | None:
     if step.kind is StepKind.CLOSING:
         return Ending.BUDGET_USED if study.planned_full >= study.budget else None
     # A design of size 0 is wanted where imported samples replace all of it.
-    wants_full = (
-        step.kind in (StepKind.INITIAL, StepKind.SEARCH) and step.inputs["size"] > 0
-    )
+    plans_full = step.kind in (StepKind.INITIAL, StepKind.SEARCH)
+    wants_full = plans_full and bool(step.inputs.size)
     is_empty = len(plan.full) == 0 and not plan.promoted
     # The study ends with a step that has read the values of all planned samples. Others,
     # such as imported ones, may run on: no step waits for them.
-    running = step.inputs.get("unsettled", len(step.inputs.get("pending", ())))
-    is_exhausted = wants_full and is_empty and running == 0
+    is_exhausted = wants_full and is_empty and step.inputs.running == 0
     return Ending.SPACE_EXHAUSTED if is_exhausted else None
 
 
@@ -148,7 +146,7 @@ def _superseded_jobs(
     if ending is not None:
         decision = Finish()
     elif step.kind is StepKind.SEARCH:
-        decision = SearchStep(step.number, step.inputs["size"])
+        decision = SearchStep(step.number, step.inputs.size or 0)
     if not supersedes(decision):
         return []
     jobs = lock_free_jobs(connection, study.id, only_cheap=True)

@@ -50,8 +50,8 @@ def compute_step(database: Database, step: Step, fit: Map = map) -> Plan:
     with database.read() as connection:
         study = find_study_by_id(connection, step.study)
         objectives = objectives_of(connection, step.study)
-        ratios = step.inputs.get("ratios") or [1.0] * len(objectives)
-        problem = problem_of(study.spec, ratios, step.inputs.get("cheap"))
+        ratios = step.inputs.ratios or [1.0] * len(objectives)
+        problem = problem_of(study.spec, ratios, step.inputs.cheap)
         past = read_past(connection, study.spec.variables, problem, step)
         snapshot = (
             search_snapshot(connection, problem, past, step)
@@ -94,7 +94,7 @@ def _propose(
 ) -> Plan:
     nothing = np.empty((0, problem.width))
     if step.kind is StepKind.INITIAL:
-        design = initial_design(problem, step.inputs["size"], rng, past.U)
+        design = initial_design(problem, step.inputs.size or 0, rng, past.U)
         clock.lap("design")
         return Plan(design)
     if step.kind is StepKind.STREAM:
@@ -170,7 +170,7 @@ def _next_generation(
     state = StreamState(
         n=past.count(StepKind.INITIAL),
         planned=past.count(StepKind.STREAM),
-        size=step.inputs["size"],
+        size=step.inputs.size or 0,
         taken=past.points([sample.id for sample in past.samples]),
         objective=j,
         data=past.data(j, evaluated),
@@ -248,7 +248,7 @@ def _slow_evaluations(
     step: Step,
 ) -> dict[str, float]:
     """How often the slowest run was evaluated, and how long that took in all."""
-    ratios = step.inputs.get("ratios") or [objective.ratio for objective in objectives]
+    ratios = step.inputs.ratios or [objective.ratio for objective in objectives]
     runs = [objective for objective in objectives if objective.has_jobs]
     slowest = min(runs, key=lambda run: ratios[run.position])
     count, seconds = count_evaluations(connection, slowest.id, step.due_seq)

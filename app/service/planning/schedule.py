@@ -15,7 +15,7 @@ from app.domain.planning.stepping import (
     due,
     may_plan,
 )
-from app.domain.steps import NO_OBJECTIVE, step_name
+from app.domain.steps import NO_OBJECTIVE, StepInputs, step_name
 from app.domain.studies import Objective, Study
 from app.domain.work.changes import ChangeSet, Event
 from app.store.database import Connection
@@ -64,7 +64,7 @@ def schedule_due_steps(connection: Connection, study: Study) -> None:
                 StepKind.CLOSING,
                 study.budget,
                 study.sequence,
-                {"budget": study.budget},
+                StepInputs(budget=study.budget),
             )
             _announce(connection, study, [_name(study, StepKind.CLOSING, study.budget)])
 
@@ -95,7 +95,7 @@ def schedule_initial(connection: Connection, study: Study) -> None:
     # needs another one.
     number = count_steps(connection, study.id, StepKind.INITIAL)
     missing = study.spec.initial_count - study.imported_complete
-    inputs = {"size": max(missing, 0), "budget": study.budget}
+    inputs = StepInputs(size=max(missing, 0), budget=study.budget)
     make_due(connection, study.id, StepKind.INITIAL, number, study.sequence, inputs)
     _announce(connection, study, [_name(study, StepKind.INITIAL, number)])
 
@@ -120,7 +120,7 @@ def _schedule_generations(
     while isinstance(
         decision := due(progress_of(study, objectives, ratios, scheduled)), Generation
     ):
-        inputs = {"size": decision.size, "ratios": ratios}
+        inputs = StepInputs(size=decision.size, ratios=ratios)
         identity = (
             StepKind.STREAM,
             decision.number,
@@ -156,17 +156,17 @@ def _schedule_search(
     if search_begins:
         change_study(connection, study.id, phase=Phase.SEARCH)
         drop_due(connection, study.id, [StepKind.STREAM])
-    inputs = {
-        "size": size,
-        "budget": study.budget,
-        "ratios": ratios,
-        "settled": study.settled_full,
-        "unsettled": study.unsettled_full,
-        "cheap": cheap,
-        "overlap": study.overlap,
+    inputs = StepInputs(
+        size=size,
+        budget=study.budget,
+        ratios=ratios,
+        settled=study.settled_full,
+        unsettled=study.unsettled_full,
+        cheap=cheap,
+        overlap=study.overlap,
         # Samples that run: what is told of them later must not change the step.
-        "pending": unsettled_full_samples(connection, study.id),
-    }
+        pending=unsettled_full_samples(connection, study.id),
+    )
     make_due(connection, study.id, StepKind.SEARCH, number, study.sequence, inputs)
     before = [Event(EventKind.PHASE, {"phase": Phase.SEARCH})] if search_begins else []
     _announce(connection, study, [_name(study, StepKind.SEARCH, number)], before)

@@ -193,8 +193,11 @@ def search_snapshot(
     due_seqs = {other.number: other.due_seq for other in steps}
     models = _previous_models(steps, step) or [None] * len(problem.outputs)
     complete = past.complete()
+    inputs = step.inputs
+    if inputs.settled is None or inputs.budget is None:
+        raise ValueError("the inputs of the step lack `settled` or `budget`")
     # Steps that were due before there was overlap have recorded none.
-    pending = step.inputs.get("pending", [])
+    pending = inputs.pending or []
     positions = range(len(problem.outputs))
     extras = [
         _extra(past, j, due_seqs) if j in problem.cheap else {} for j in positions
@@ -204,9 +207,9 @@ def search_snapshot(
     ]
     return Snapshot(
         step=step.number,
-        settled=step.inputs["settled"],
-        budget=step.inputs["budget"],
-        batch=step.inputs["size"],
+        settled=inputs.settled,
+        budget=inputs.budget,
+        batch=inputs.size or 0,
         X=past.points(complete).reshape(len(complete), problem.width),
         F=past.complete_values(),
         full_steps=past.full_steps(complete),

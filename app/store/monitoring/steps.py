@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
-from app.domain.steps import NO_OBJECTIVE, step_name
+from app.domain.steps import NO_OBJECTIVE, StepInputs, step_name
 from app.store.sql.in_array import in_array
 from app.store.tables import samples, steps
 from counterpoise.wire.codes import StepKind, StepState
@@ -22,8 +22,8 @@ class StepPart:
     kind: StepKind
     number: int
     due_at: float
-    inputs: dict[str, Any]
-    record: dict[str, Any]  # None for what was not recorded
+    inputs: StepInputs
+    parts: dict[str, Any]  # of its record; None for what was not recorded
 
     @property
     def name(self) -> str:
@@ -80,8 +80,8 @@ def _step_part(row: Any, parts: Sequence[str]) -> StepPart:
         kind=StepKind(row.kind),
         number=row.number,
         due_at=row.due_at,
-        inputs=row.inputs,
-        record={part: getattr(row, f"part_{part}") for part in parts},
+        inputs=StepInputs.from_json(row.inputs),
+        parts={part: getattr(row, f"part_{part}") for part in parts},
     )
 
 

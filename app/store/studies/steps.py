@@ -19,7 +19,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from app.domain.steps import CLAIM_S, LONGEST_RETRY_S, NO_OBJECTIVE, Step
+from app.domain.steps import (
+    CLAIM_S,
+    LONGEST_RETRY_S,
+    NO_OBJECTIVE,
+    Step,
+    StepInputs,
+)
 from app.fault_points import point
 from app.store.records import step_from_row
 from app.store.sql.clock import database_now, new_lease
@@ -39,7 +45,7 @@ def make_due(
     kind: StepKind,
     number: int,
     seq: int,
-    inputs: dict[str, Any],
+    inputs: StepInputs,
     objective: int = NO_OBJECTIVE,
 ) -> bool:
     """Record that a step is due and may read the sequence up to `seq`; False if it was
@@ -51,7 +57,7 @@ def make_due(
         "objective": objective,
         "number": number,
         "due_seq": seq,
-        "inputs": inputs,
+        "inputs": inputs.as_json(),
     }
     return connection.execute(_MAKE_DUE[connection.dialect.name], row).rowcount > 0
 

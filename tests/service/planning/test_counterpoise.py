@@ -132,7 +132,8 @@ def last_snapshot(lab: Lab) -> tuple[Past, Any]:
     with lab.database.read() as connection:
         step = steps_of(connection, 1, StepKind.SEARCH)[-1]
         spec = parse_specification({**SPEC, **STUDY})
-        problem = problem_of(spec, step.inputs["ratios"], step.inputs["cheap"])
+        assert step.inputs.ratios is not None
+        problem = problem_of(spec, step.inputs.ratios, step.inputs.cheap)
         past = read_past(connection, spec.variables, problem, step)
         return past, search_snapshot(connection, problem, past, step)
 
