@@ -15,9 +15,9 @@ from app.errors import StateChanged
 from app.service.files.cells import text_cell
 from app.service.files.columns import ABOUT, columns_of
 from app.service.files.evaluation_reader import INFEASIBLE
+from app.service.require_study import require_study
 from app.service.studies.front import front
 from app.service.studies.listings import list_attempts, list_samples, list_steps
-from app.service.studies.require_study import require_study
 from app.store.database import Database
 from counterpoise.wire.specification import Specification
 from counterpoise.wire.text import visible

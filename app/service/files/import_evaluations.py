@@ -10,7 +10,7 @@ from app.errors import ImportInvalid, StateChanged
 from app.service.files.evaluation_reader import Reading
 from app.service.files.import_rules import INFEASIBLE, Existing, ImportChanges
 from app.service.planning.schedule import schedule_due_steps, schedule_initial
-from app.service.studies.require_study import require_study
+from app.service.require_study import require_study
 from app.service.work.other_jobs import add_changes_of_other_jobs
 from app.store.database import Connection, Database
 from app.store.studies.new_jobs import add_jobs

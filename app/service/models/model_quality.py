@@ -8,7 +8,7 @@ from typing import Any
 from app.domain.monitoring.assessments import model_assessment, within_two
 from app.domain.monitoring.even_spread import spread
 from app.domain.studies import Objective, Study
-from app.service.studies.require_study import require_study
+from app.service.require_study import require_study
 from app.store.database import Connection, Database
 from app.store.monitoring.steps import (
     StepPart,

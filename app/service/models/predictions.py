@@ -6,8 +6,8 @@ from app.domain.steps import NO_OBJECTIVE, step_name
 from app.domain.studies import Study
 from app.errors import PointInvalid, PredictionsBusy, StateChanged
 from app.service.models.prediction_process import PredictionProcess, PredictionTask
+from app.service.require_study import require_study
 from app.service.studies.points import parse_point
-from app.service.studies.require_study import require_study
 from app.store.database import Database
 from app.store.monitoring.step_models import predicting_step
 from counterpoise.wire.codes import StepKind

@@ -7,7 +7,7 @@ from typing import Any
 from app.domain.monitoring.even_spread import spread
 from app.domain.planning.ratios import LAST_DURATIONS, ratio_source
 from app.domain.studies import Objective, Study
-from app.service.studies.require_study import require_study
+from app.service.require_study import require_study
 from app.store.database import Database
 from app.store.monitoring.steps import StepPart, search_steps
 from app.store.studies.evaluations import last_durations

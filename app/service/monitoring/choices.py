@@ -2,8 +2,8 @@
 
 from app.domain.monitoring import choices
 from app.errors import ObjectiveUnknown
+from app.service.require_study import require_study
 from app.service.studies.front import front
-from app.service.studies.require_study import require_study
 from app.store.database import Database
 from counterpoise.wire.codes import Choice
 from counterpoise.wire.monitoring.choices import ChoicesView, ChoiceView

@@ -7,7 +7,7 @@ from app.domain.monitoring.assessments import convergence_assessment
 from app.domain.monitoring.even_spread import spread
 from app.domain.studies import Study
 from app.domain.times import iso
-from app.service.studies.require_study import require_study
+from app.service.require_study import require_study
 from app.store.database import Connection, Database
 from app.store.monitoring.steps import StepPart, last_closing_step, search_steps
 from counterpoise.wire.codes import Convergence, StepKind

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.domain.times import iso
-from app.service.studies.require_study import require_study
+from app.service.require_study import require_study
 from app.store.database import Connection, Database
 from app.store.events import (
     FeedEntry,

@@ -5,8 +5,8 @@ study.
 from app.domain.studies import Study
 from app.errors import StudyUnknown
 from app.service.monitoring.convergence import hypervolume_line
+from app.service.require_study import require_study
 from app.service.studies.progress import study_view
-from app.service.studies.require_study import require_study
 from app.service.work.workers import live_worker_views
 from app.store.database import Database
 from app.store.studies.studies import page_of_studies

@@ -1,7 +1,7 @@
 """Which workers of a study are slow, from the latest attempts of each run."""
 
 from app.domain.monitoring.speeds import Speed, speeds
-from app.service.studies.require_study import require_study
+from app.service.require_study import require_study
 from app.store.database import Database
 from app.store.monitoring.attempts import latest_attempts, names_of_workers
 from app.store.studies.studies import objectives_of

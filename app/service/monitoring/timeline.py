@@ -18,7 +18,7 @@ from app.domain.studies import Objective
 from app.domain.times import iso
 from app.service.monitoring.queues import queue_depths
 from app.service.monitoring.timeline_cursor import TimelineCursor, decode, encode
-from app.service.studies.require_study import require_study
+from app.service.require_study import require_study
 from app.store.database import Connection, Database
 from app.store.monitoring.attempts import (
     JobOfSample,

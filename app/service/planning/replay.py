@@ -19,7 +19,7 @@ from app.service.planning.compute_step import compute_step
 from app.service.planning.snapshot import problem_of
 from app.service.planning.user_units import to_numbers
 from app.service.planning.versions import versions
-from app.service.studies.require_study import require_study
+from app.service.require_study import require_study
 from app.store.database import Database
 from app.store.studies.joins import proposals_of
 from app.store.studies.steps import steps_of

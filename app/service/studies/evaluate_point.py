@@ -8,8 +8,8 @@ from app.domain.work.changes import ChangeSet, Event
 from app.domain.work.sample_rules import runs_that_wait
 from app.errors import PointInvalid, RequestRefused
 from app.service.planning.schedule import is_step_waiting
+from app.service.require_study import require_study
 from app.service.studies.points import parse_point
-from app.service.studies.require_study import require_study
 from app.store.database import Connection, Database
 from app.store.studies.new_samples import add_samples
 from app.store.studies.points import jobs_of_samples, samples_at_points

@@ -2,7 +2,7 @@
 
 from app.domain.work.changes import ChangeSet, Event
 from app.errors import SampleUnknown
-from app.service.studies.require_study import require_study
+from app.service.require_study import require_study
 from app.store.database import Connection, Database
 from app.store.studies.exclusions import is_excluded, record_exclusion
 from app.store.work.apply_changes import apply

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from itertools import compress
 
 from app.domain.studies import Study
+from app.service.require_study import require_study
 from app.service.studies.feasibility import NO_FEASIBLE_DETAIL, least_violating
 from app.service.studies.kept_fronts import KeptFront, kept_fronts
 from app.service.studies.listings import sample_views
-from app.service.studies.require_study import require_study
 from app.store.database import Connection, Database
 from app.store.studies.changes import full_samples_changed
 from app.store.studies.evaluations import page_of_full_values

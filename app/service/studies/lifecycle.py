@@ -23,7 +23,7 @@ from app.errors import (
     StudyExists,
 )
 from app.service.planning.schedule import schedule_due_steps, schedule_initial
-from app.service.studies.require_study import require_study
+from app.service.require_study import require_study
 from app.service.work.other_jobs import keep_ruled_out
 from app.store.database import Connection, Database
 from app.store.events import feed_deletion

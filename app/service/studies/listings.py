@@ -7,7 +7,7 @@ from app.domain.samples import Sample
 from app.domain.studies import Study
 from app.domain.times import iso
 from app.errors import ObjectiveUnknown
-from app.service.studies.require_study import require_study
+from app.service.require_study import require_study
 from app.store.database import Connection, Database
 from app.store.studies.evaluations import evaluations_of
 from app.store.studies.jobs import LastAttempt, last_attempt_of_each, page_of_jobs

@@ -9,9 +9,9 @@ from app.domain.steps import Step
 from app.domain.studies import Objective, Study
 from app.domain.times import iso
 from app.service.monitoring.convergence import reference_point
+from app.service.require_study import require_study
 from app.service.studies.feasibility import feasible_count
 from app.service.studies.health import health
-from app.service.studies.require_study import require_study
 from app.store.database import Database
 from app.store.studies.evaluations import last_durations
 from app.store.studies.steps import last_recorded_steps
