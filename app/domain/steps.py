@@ -73,11 +73,40 @@ class Step:
     def name(self, objectives: Sequence[str]) -> str:
         return step_name(self.kind, self.number, self.objective, objectives)
 
+    def recorded(self, part: str) -> Any:
+        """A part of the record; None if the step is not executed, or has no such part."""
+        return (self.record or {}).get(part)
+
+    @property
+    def hypervolume(self) -> dict[str, Any] | None:
+        """With its value and the reference point."""
+        return self.recorded("hypervolume") or None
+
+    @property
+    def feasible(self) -> int | None:
+        """Complete samples that kept all limits."""
+        count: int | None = self.recorded("feasible")
+        return count
+
+    @property
+    def promoted(self) -> Sequence[int]:
+        """Samples that it made full ones."""
+        return self.recorded("promoted") or ()
+
+    @property
+    def reports(self) -> Sequence[Mapping[str, Any]]:
+        """On its full samples: first on the promoted ones, then on the new ones."""
+        return self.recorded("full_samples") or ()
+
+    @property
+    def models(self) -> Sequence[dict[str, Any] | None]:
+        """By output."""
+        return self.recorded("models") or ()
+
     @property
     def found_no_point(self) -> bool:
         """Whether a search step proposed no full sample: the space is used up."""
-        record = self.record or {}
-        is_empty = record.get("full_sources") == [] and not record.get("promoted")
+        is_empty = self.recorded("full_sources") == [] and not self.promoted
         return self.kind is StepKind.SEARCH and is_empty
 
 

@@ -28,7 +28,6 @@ def forecasts(past: Past, steps: Sequence[Step], step: Step) -> tuple[Forecasts,
 
 def full_sample_reports(step: Step, samples: Sequence[Sample]) -> Iterator[Report]:
     """Of the samples that a search step promoted, then of its new full ones."""
-    record = step.record or {}
     new = [
         sample.id
         for sample in samples
@@ -37,8 +36,7 @@ def full_sample_reports(step: Step, samples: Sequence[Sample]) -> Iterator[Repor
         and sample.full
         and sample.promoted_in is None
     ]
-    ids = [*record.get("promoted", []), *new]
-    yield from zip(ids, record.get("full_samples", []), strict=False)
+    yield from zip([*step.promoted, *new], step.reports, strict=False)
 
 
 def _forecasts_of(past: Past, reports: Sequence[Report], i: int) -> Forecasts:

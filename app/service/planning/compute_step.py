@@ -234,9 +234,8 @@ def _reference_point(connection: Connection, step: Step) -> list[float] | None:
         for other in page:
             if other.id >= step.id:  # later ones exist when a step is replayed
                 return None
-            recorded = (other.record or {}).get("hypervolume")
-            if recorded:
-                reference: list[float] = recorded["reference"]
+            if other.hypervolume:
+                reference: list[float] = other.hypervolume["reference"]
                 return reference
         after = page[-1].id
     return None

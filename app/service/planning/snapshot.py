@@ -240,8 +240,7 @@ def _previous_models(
     """The recorded models of the step before."""
     for other in steps:
         if other.number == step.number - 1 and other.record:
-            models: list[dict[str, Any] | None] = other.record["models"]
-            return models
+            return list(other.models)
     return None
 
 

@@ -19,12 +19,11 @@ def promotion_of(
     if sample.promoted_in is None:
         return None
     step = find_step(connection, study.id, StepKind.SEARCH, sample.promoted_in)
-    record = (step.record if step is not None else None) or {}
-    reports = dict(
-        zip(record.get("promoted", []), record.get("full_samples", []), strict=False)
-    )
+    if step is None:
+        return None
+    reports = dict(zip(step.promoted, step.reports, strict=False))
     report = reports.get(sample.id)
-    if step is None or report is None or objective.position >= len(report["mean"]):
+    if report is None or objective.position >= len(report["mean"]):
         return None
     declared = study.spec.outputs[objective.position]
     predicted = declared.sign * report["mean"][objective.position]

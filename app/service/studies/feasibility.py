@@ -17,9 +17,7 @@ NO_FEASIBLE_DETAIL = (
 
 def feasible_count(last_steps: Sequence[Step]) -> int | None:
     """Complete samples that kept all limits at the last step; None before the first."""
-    record = (last_steps[0].record or {}) if last_steps else {}
-    count: int | None = record.get("feasible")
-    return count
+    return last_steps[0].feasible if last_steps else None
 
 
 def feasibility_items(study: Study, last_steps: Sequence[Step]) -> list[HealthItem]:

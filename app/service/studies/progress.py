@@ -129,7 +129,7 @@ def _planning_s(last_steps: Sequence[Step]) -> float | None:
 
 
 def _hypervolume(study: Study, last_steps: Sequence[Step]) -> Hypervolume | None:
-    recorded = [(step.record or {}).get("hypervolume") for step in last_steps]
+    recorded = [step.hypervolume for step in last_steps]
     if not recorded or not recorded[0]:
         return None
     last, step = recorded[0], last_steps[0]

@@ -136,15 +136,15 @@ def test_a_list_over_studies_leaves_what_its_tells_one_by_one_would(
 def test_a_list_is_split_only_where_a_step_becomes_due(
     database: Database, monkeypatch: pytest.MonkeyPatch, order: int
 ) -> None:
-    """Told one by one, each tell would be as many statements as the whole list."""
+    """Applied one by one, each tell would be as many statements as the whole list."""
     rounds: list[int] = []
 
-    def counted(connection: Any, items: Any, *given: Any) -> Any:
-        rounds.append(len(items))
-        return tell_round(connection, items, *given)
+    def counted(connection: Any, parts: Any) -> None:
+        rounds.append(len(parts))
+        apply_all(connection, parts)
 
-    tell_round = telling._tell_round
-    monkeypatch.setattr(telling, "_tell_round", counted)
+    apply_all = telling.apply_all
+    monkeypatch.setattr(telling, "apply_all", counted)
     lab = Lab(database, objectives=RUNS)
     lab.run_until(1)
     held = lab.ask(most=60)[::order]
