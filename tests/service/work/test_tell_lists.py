@@ -24,6 +24,7 @@ from app.store.tables import (
     studies,
     workers,
 )
+from app.store.work.apply_changes import apply_all
 from counterpoise.wire.work import Failure, Job, Tell
 from tests.service.lab import Lab, also_of
 
@@ -143,7 +144,6 @@ def test_a_list_is_split_only_where_a_step_becomes_due(
         rounds.append(len(parts))
         apply_all(connection, parts)
 
-    apply_all = telling.apply_all
     monkeypatch.setattr(telling, "apply_all", counted)
     lab = Lab(database, objectives=RUNS)
     lab.run_until(1)
