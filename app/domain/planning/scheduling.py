@@ -19,7 +19,9 @@ from app.domain.planning.stepping import (
 from app.domain.studies import Objective, Study, co_objectives_of
 from counterpoise.wire.codes import Phase
 
-# Strategies that evaluate all cheap objectives at the same points in the initial phase
+# Strategies that evaluate all cheap objectives at the same points in the initial phase.
+# Named here as well as in `app.optimizer.strategies`, because the domain imports no
+# numerical code; a test compares the two.
 COMMON_POINTS = frozenset(
     {"counterpoise", "brood-interleaving", "speculative-interleaving"}
 )

@@ -82,11 +82,14 @@ export function deleteStudy(study) {
   confirm({
     title: `Delete ${study.name}?`,
     text: "The study and all its data are deleted. This cannot be undone: export the data first if they may be needed.",
-    fields: [{ name: "name", label: `Type ${study.name} to confirm`, required: true, pattern: study.name.replace(/[.]/g, "\\."), autocomplete: "off" }],
+    fields: [
+      { name: "name", label: `Type ${study.name} to confirm`, required: true, pattern: study.name.replace(/[.]/g, "\\."), autocomplete: "off" },
+      { name: "force", label: "Delete it although workers hold jobs: their values are lost", type: "checkbox", value: false },
+    ],
     verb: "Delete the study",
     isDangerous: true,
-    action: async () => {
-      await request("DELETE", studyPath(study.name));
+    action: async ({ force }) => {
+      await request("DELETE", studyPath(study.name, "", { force: force || undefined }));
       go("#/");
     },
     done: "The study is deleted.",

@@ -48,7 +48,7 @@ export function Study() {
         <a href=${studyHref(name, key, { ...selectionQuery(), target: route.value.query.target })} aria-current=${key === tab ? "page" : undefined}>${title}</a>`)}
     </nav>
     ${study.data && html`<${Guard} key=${tab}><${Page} study=${study.data} /><//>`}
-    ${!study.data && study.error && html`<${ProblemCard} error=${study.error} />`}
+    ${!study.data && study.error && html`<${ProblemCard} error=${study.error} /><p><a href="#/">All studies</a></p>`}
     ${study.isLoading && html`<div class="skeleton" role="status" aria-label="Loading"></div>`}
   `;
 }
