@@ -225,7 +225,11 @@ steps = Table(
     sqlite_autoincrement=True,
 )
 
-_UNSETTLED_FULL = '"full" AND open > 0'
+# On PostgreSQL: the space of a page that is left for new versions of its rows. Most
+# updates of samples and attempts change no indexed column, and then write no index.
+FILL = {"fillfactor": 70}
+
+_FULL = '"full"'
 samples = Table(
     "samples",
     metadata,
@@ -260,16 +264,17 @@ samples = Table(
     Index("ix_samples_study_id_id", "study_id", "id"),
     Index("ix_samples_step_id", "step_id"),
     Index("ix_samples_promoted_by", "promoted_by"),
-    # Full samples that are still evaluated: what a step believes pending.
+    # Unsettled full samples are found among these: `open` changes with every value.
     Index(
-        "ix_samples_unsettled",
+        "ix_samples_full",
         "study_id",
         "id",
-        postgresql_where=text(_UNSETTLED_FULL),
-        sqlite_where=text(_UNSETTLED_FULL),
+        postgresql_where=text(_FULL),
+        sqlite_where=text(_FULL),
     ),
     Index("ix_samples_study_id_point", "study_id", "point"),
     sqlite_autoincrement=True,
+    postgresql_with=FILL,
 )
 
 # Append-only: values and final failures, in the order of the study's sequence. A
@@ -458,6 +463,7 @@ attempts = Table(
     Index("ix_attempts_worker_id", "worker_id"),
     Index("ix_attempts_objective_id_leased_at_id", "objective_id", "leased_at", "id"),
     sqlite_autoincrement=True,
+    postgresql_with=FILL,
 )
 
 # The models of a study's last search step, from which predictions are computed outside
