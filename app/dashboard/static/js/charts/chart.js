@@ -5,6 +5,8 @@ import { theme } from "../data/theme.js";
 let library = null;
 
 const RETRY_MS = 3000;
+const RELEASES = ["pointerup", "pointercancel"];
+const RELEASE_MS = 120; // after the end of a drag, until its events have been handled
 
 /** ECharts is the largest file: it is fetched when the first chart is drawn. */
 export function loadCharts() {
@@ -37,7 +39,7 @@ function withZoom(option, before) {
  */
 export function Chart({ option, label, height = 320, minWidth = 0, on = {}, ready }) {
   const element = useRef(null);
-  const current = useRef({ chart: null });
+  const current = useRef({ chart: null, isPressed: false, isStale: false });
   Object.assign(current.current, { on, option, ready }); // the latest, for what happens later
   const currentTheme = theme.value;
 
@@ -52,10 +54,12 @@ export function Chart({ option, label, height = 320, minWidth = 0, on = {}, read
         state.chart.on(name, (event) => state.on[name]?.(event, state.chart));
       }
       observer.observe(element.current);
+      element.current.addEventListener("pointerdown", press);
       draw();
     });
     return () => {
       isGone = true;
+      for (const name of RELEASES) window.removeEventListener(name, release);
       observer.disconnect();
       state.chart?.dispose();
       state.chart = null;
@@ -63,9 +67,24 @@ export function Chart({ option, label, height = 320, minWidth = 0, on = {}, read
   }, []);
   useEffect(draw, [option, currentTheme]);
 
+  /** New values that arrive during a drag are drawn at its end: drawing would cancel it. */
+  function press() {
+    current.current.isPressed = true;
+    for (const name of RELEASES) window.addEventListener(name, release, { once: true });
+  }
+
+  function release() {
+    setTimeout(() => {
+      const state = current.current;
+      state.isPressed = false;
+      if (state.isStale) draw();
+    }, RELEASE_MS);
+  }
+
   function draw() {
-    const { chart, option: latest, ready: whenDrawn } = current.current;
-    if (!chart) return;
+    const { chart, option: latest, ready: whenDrawn, isPressed } = current.current;
+    current.current.isStale = isPressed;
+    if (!chart || isPressed) return;
     chart.setOption(withZoom(latest(), chart.getOption()?.dataZoom), { notMerge: true });
     whenDrawn?.(chart);
     element.current.dataset.drawn = "true";

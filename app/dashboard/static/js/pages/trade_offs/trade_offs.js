@@ -19,13 +19,14 @@ export function TradeOffs({ study }) {
   const withPredicted = query.predicted === "1";
   const { samples, outputs, isCut, front, error } = useSamples(study, { withPartial });
   const predicted = usePredicted(study, withPredicted);
-  const { designs, labels, error: choicesError } = useChoices(study);
+  const { designs, labels, error: choicesError, isLoading } = useChoices(study);
   const chosen = selection.value;
   const marks = useMemo(() => [...(samples ?? []), ...predicted], [samples, predicted]);
   const isShown = useMemo(() => matcher(chosen, valueOn), [chosen]);
   const shown = useMemo(() => (samples ?? []).filter(isShown), [samples, isShown]);
   if (error && !samples) return html`<${ProblemCard} error=${error} />`;
-  if (!samples) return html`<div class="skeleton" role="status" aria-label="Loading"></div>`;
+  // The designs are above the charts, which would jump
+  if (!samples || isLoading) return html`<div class="skeleton" role="status" aria-label="Loading"></div>`;
   if (!samples.some(({ values }) => Object.keys(values).length)) return html`<${NothingYet} study=${study} samples=${samples} />`;
   const shared = { study, marks, outputs, isShown, chosen, names: labels };
   return html`
