@@ -40,14 +40,17 @@ from app.optimizer.strategies.counterpoise.settings import CounterpoiseSettings
 class ObjectiveModels:
     plain: tuple[Predictor, ...]  # one per objective
     co: tuple[CoModel | None, ...]
-    co_used: tuple[bool, ...]
+    co_used: tuple[bool, ...]  # where the co-model predicts instead of the plain one
     cheap: Ints  # (p,)
     reports: tuple[ModelReport | None, ...]
     co_reports: tuple[CoModelReport | None, ...]
 
     def means(self, X: Floats) -> Floats:
         """Of new points, (N, m)."""
-        mean = np.stack([model.mean(X) for model in self.plain], axis=1)
+        mean = np.empty((len(X), len(self.plain)))
+        for i, model in enumerate(self.plain):
+            if not self.co_used[i]:
+                mean[:, i] = model.mean(X)
         for i, co in enumerate(self.co):
             if co is not None and self.co_used[i]:
                 mean[:, i] = co.mean(X, mean[:, self.cheap])
@@ -62,7 +65,7 @@ class ObjectiveModels:
         """Means and deviations where F (N, m) is not known; F itself, with deviation 0,
         where it is.
         """
-        mean, deviation = self._plain(X, F, known)
+        mean, deviation = self._plain(X, F, known | np.array(self.co_used))
         for i, co in enumerate(self.co):
             missing = ~known[:, i]
             if co is None or not self.co_used[i] or not missing.any():
