@@ -22,6 +22,7 @@ from app.optimizer.models.evidence.hyperparameters import (
     per_coordinate,
 )
 from app.optimizer.models.evidence.kernel.cross_kernel import CrossKernel
+from app.optimizer.models.evidence.kernel.kernel_matrix import make_kernel_matrix
 from app.optimizer.models.evidence.kernel.scaled_coordinates import scaled_coordinates
 from app.optimizer.models.evidence.leave_one_out import LeaveOneOut, leave_one_out
 from app.optimizer.models.evidence.penalised_likelihood import factorise
@@ -132,16 +133,17 @@ def condition(
     structure, p = hyperparameters.structure, np.array(hyperparameters.values)
     at = per_coordinate(structure, p, groups)
     Z = scaled_coordinates(structure, at, X)  # (d, n)
-    kernel = CrossKernel(structure, at, Z)
-    K = kernel(X)  # (n, n)
-    factors = factorise(np.empty_like(K), lambda R: np.copyto(R, K), at.eta, t)
+    matrix = make_kernel_matrix(structure, X)
+    matrix.evaluate(at)
+    R = np.empty((len(y), len(y)), order="F")
+    factors = factorise(R, matrix.copy_to, at.eta, t)
     return Posterior(
         hyperparameters=hyperparameters,
         at=at,
         eta=factors.eta,
         X=X,
         y=y,
-        kernel=kernel,
+        kernel=CrossKernel(structure, at, Z),
         L_inverse=np.asfortranarray(np.tril(invert_lower(factors.L))),
         w=factors.w,
         alpha=y_scale * factors.alpha,

@@ -18,7 +18,7 @@ from app.optimizer.models.evidence.kernel.scaled_coordinates import (
 )
 
 # elements of a temporary array: it stays in the processor's cache
-BLOCK = 32_768
+BLOCK = 65_536
 
 
 class Factors(Protocol):

@@ -7,7 +7,7 @@ Notation (see `scaled_coordinates` for z, t and share):
     B (p, n)   Lagrange polynomials of the nodes at each t; columns sum to 1
 
 As a function of t, exp(-(z - t)^2 / 2) is so smooth that the polynomial through p nodes
-equals it up to rounding: its error is at most 2.2 (h / 2)^p / sqrt(p!), whatever z is
+hardly differs from it: by at most 2.2 (h / 2)^p / sqrt(p!), whatever z is
 (Cramér's inequality bounds the p-th derivative by 1.09 sqrt(p!)). So a factor
 1 - share + share e is a product of (N, p) and (p, n): an exponential per row and node
 instead of one per pair. With many nodes, for a short length-scale, it is the
@@ -23,7 +23,8 @@ from scipy.special import gammaln
 from app.optimizer.arrays import Floats
 
 LOWEST_EXPONENT = -100.0  # far below it come denormal numbers, which are slow
-ERROR = 1e-14  # of an interpolated correlation
+# Largest error of an interpolated correlation, far below the smallest nugget (1e-8)
+ERROR = 1e-12
 MOST_NODES = 80  # with more, exponentials of all pairs cost less
 
 
