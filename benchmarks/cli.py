@@ -11,7 +11,7 @@ from benchmarks.commands.service import service, store
 from benchmarks.commands.simulate import simulate
 from benchmarks.commands.slot_use import slot_use
 from benchmarks.commands.slots import belief, slots
-from benchmarks.commands.speed import gp, step
+from benchmarks.commands.speed import accuracy, gp, step
 
 COMMANDS = (
     paper,
@@ -22,6 +22,7 @@ COMMANDS = (
     mixed,
     gp,
     step,
+    accuracy,
     simulate,
     slots,
     belief,

@@ -1,4 +1,6 @@
-"""The commands `gp` and `step`: CPU time of the optimiser's parts."""
+"""The commands `gp`, `step` and `accuracy`: CPU time of the optimiser's parts, and how
+well its models predict.
+"""
 
 from typing import Annotated
 
@@ -8,6 +10,8 @@ from benchmarks.commands.arguments import check_names
 from benchmarks.commands.options import ALL_SIZES, JsonOption, SeedOption, SizesOption
 from benchmarks.commands.output import print_rows, progress_bar
 from benchmarks.problems.catalogue import NAMES
+from benchmarks.problems.smooth_functions import SMOOTH_FUNCTIONS
+from benchmarks.speed import accuracy as accuracy_benchmark
 from benchmarks.speed import gp as gp_benchmark
 from benchmarks.speed import step as step_benchmark
 
@@ -55,3 +59,23 @@ def step(
             name, chosen, steps, seed, peer, progress=lambda *_: advance()
         )
     print_rows(rows, as_json, lambda: (step_benchmark.table(rows),))
+
+
+def accuracy(
+    names: Annotated[
+        list[str] | None,
+        typer.Option("--function", help=", ".join(SMOOTH_FUNCTIONS)),
+    ] = None,
+    size: Annotated[int, typer.Option(min=20, help="Training points.")] = 545,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Errors of the models on smooth engineering functions, beside scikit-learn.
+
+    Example: counterpoise bench accuracy --function borehole --size 200
+    """
+    chosen = names or list(SMOOTH_FUNCTIONS)
+    check_names(chosen, tuple(SMOOTH_FUNCTIONS), "--function")
+    with progress_bar("functions", len(chosen)) as advance:
+        rows = accuracy_benchmark.run(chosen, size, seed, progress=advance)
+    print_rows(rows, as_json, lambda: (accuracy_benchmark.table(rows),))
