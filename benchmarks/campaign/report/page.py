@@ -35,9 +35,10 @@ def write_page(page: Path, results: Path = RESULTS) -> None:
     page.write_text("\n".join(sections))
 
 
-def planned(campaign: Campaign) -> int:
+def planned(campaign: Campaign, *columns: str) -> int:
+    """How many runs the campaign has; with columns, how many these have."""
     seeds = tuple(parse_seeds(campaign.seeds))
-    return len(specs_of(campaign, Choice(seeds=seeds)))
+    return len(specs_of(campaign, Choice(columns=columns, seeds=seeds)))
 
 
 def finished(name: str, campaign: Campaign, results: Path) -> list[Outcome]:
@@ -80,14 +81,13 @@ def _state(campaign: Campaign, outcomes: Sequence[Outcome]) -> str:
         return "**Not run yet.**"
     if len(campaign.columns) > MOST_COLUMNS:
         return f"{_runs(outcomes, planned(campaign))}."
-    each = planned(campaign) // len(campaign.columns)
     lines = []
     for column in campaign.columns:
         runs = [run for run in outcomes if run.spec.column == column]
         if not runs:
             lines.append(f"- `{column}`: **not run yet**")
             continue
-        lines.append(f"- `{column}`: {_runs(runs, each)}")
+        lines.append(f"- `{column}`: {_runs(runs, planned(campaign, column))}")
     return "\n".join(lines)
 
 
