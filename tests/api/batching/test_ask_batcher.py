@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import pytest
-from sqlalchemy import Engine, event
 
 from app.api.batching.ask_batcher import AskBatcher
 from app.errors import DatabaseUnusable
@@ -17,6 +16,7 @@ from app.store.database import Database
 from app.store.work.server_uptime import record_uptime
 from counterpoise.wire.work import Ask, Asked
 from tests.api.wing import Wing
+from tests.executed_statements import executed_statements
 
 T = TypeVar("T")
 MODULE = "app.api.batching.ask_batcher"
@@ -185,13 +185,8 @@ def test_closing_ends_waits_and_returns_jobs_that_are_being_leased(
 
 def test_waiting_asks_issue_no_queries_of_their_own(wing: Wing) -> None:
     wing.ask(max_jobs=256)
-    statements = 0
 
-    def count(*_: Any) -> None:
-        nonlocal statements
-        statements += 1
-
-    async def scenario() -> int:
+    async def scenario(executed: list[str]) -> int:
         async with started_batcher(wing.database) as batcher:
             asks = [
                 Ask(worker=f"w{k}", studies=["*"], objectives=["*"], wait_s=60)
@@ -199,16 +194,13 @@ def test_waiting_asks_issue_no_queries_of_their_own(wing: Wing) -> None:
             ]
             tasks = [start_ask(batcher, ask) for ask in asks]
             await until_waiting(batcher)
-            before = statements
+            before = len(executed)
             await asyncio.sleep(2.5)
-            during = statements - before
+            during = len(executed) - before
         await asyncio.gather(*tasks)
         return during
 
-    event.listen(Engine, "before_cursor_execute", count)
-    try:
-        during = run(scenario)
-    finally:
-        event.remove(Engine, "before_cursor_execute", count)
+    with executed_statements() as executed:
+        during = run(lambda: scenario(executed))
     # One query a second for all of them; the application of the fixture polls, too
     assert 0 < during < 40

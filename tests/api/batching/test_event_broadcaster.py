@@ -8,7 +8,6 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event
 
 from app.api.batching import event_broadcaster, event_topic
 from app.api.batching.event_broadcaster import EventBroadcaster
@@ -19,6 +18,7 @@ from app.service.studies.lifecycle import create, delete, pause, resume
 from app.store.database import Database
 from counterpoise.wire.specification import parse_specification
 from tests.api.wing import SPEC
+from tests.executed_statements import executed_statements
 
 LISTENERS = 300
 
@@ -40,13 +40,8 @@ def test_idle_listeners_issue_no_queries_of_their_own(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_broadcaster, "HEARTBEAT_S", 0.2)
-    statements = 0
 
-    def count(*_: Any) -> None:
-        nonlocal statements
-        statements += 1
-
-    async def scenario() -> tuple[int, int]:
+    async def scenario(executed: list[str]) -> tuple[int, int]:
         chunks: list[bytes] = []
         start = begin_study(database, "wing", None, None)
         async with started_broadcaster(database) as broadcaster:
@@ -62,17 +57,14 @@ def test_idle_listeners_issue_no_queries_of_their_own(
                 or broadcaster.topics[start.study].complete_after is None
             ):
                 await asyncio.sleep(0.05)
-            before = statements
+            before = len(executed)
             await asyncio.sleep(2.0)
-            during = statements - before
+            during = len(executed) - before
         await asyncio.gather(*tasks)
         return during, chunks.count(HEARTBEAT)
 
-    event.listen(Engine, "before_cursor_execute", count)
-    try:
-        during, heartbeats = asyncio.run(scenario())
-    finally:
-        event.remove(Engine, "before_cursor_execute", count)
+    with executed_statements() as executed:
+        during, heartbeats = asyncio.run(scenario(executed))
     assert 0 < during < 40  # two polls a second for all of them
     assert heartbeats > LISTENERS
 

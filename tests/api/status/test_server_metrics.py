@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection
 
 from app.errors import DatabaseUnusable
 from app.service.work.expire import expire_leases
@@ -17,6 +17,7 @@ from app.store.database import Database
 from app.store.tables import jobs, server_uptime, steps, workers
 from counterpoise.wire.codes import JobState
 from tests.api.wing import SPEC, Wing
+from tests.executed_statements import executed_statements
 
 LABELS = (
     "study",
@@ -217,21 +218,12 @@ def test_only_the_newest_studies_have_metrics_of_their_own(
 def test_the_number_of_queries_does_not_depend_on_the_number_of_studies(
     wing: Wing,
 ) -> None:
-    statements: list[str] = []
-
-    def note(*arguments: Any) -> None:
-        statements.append(arguments[2])
-
     def count_queries() -> int:
-        statements.clear()
-        event.listen(Engine, "before_cursor_execute", note)
-        try:
+        with executed_statements() as executed:
             scrape(wing.client)
-        finally:
-            event.remove(Engine, "before_cursor_execute", note)
         return sum(
             bool(re.search("objectives|workers|steps", statement))
-            for statement in statements
+            for statement in executed
         )
 
     scrape(wing.client)

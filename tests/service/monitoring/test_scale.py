@@ -3,13 +3,11 @@ steps: they read as many rows as on a small one.
 """
 
 # ruff: noqa: S608  (numbers of this file)
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, event, text
-from sqlalchemy.engine import Engine
+from sqlalchemy import Connection, text
 
 from app.service.models.model_quality import model_quality
 from app.service.models.predictions import predicted_front
@@ -25,6 +23,7 @@ from app.store.monitoring.attempts import (
     LATEST,
     RUNNING_AT,
 )
+from tests.executed_statements import executed_statements
 from tests.store.small_study import SmallStudy
 from tests.store.test_query_plans import faults
 
@@ -82,20 +81,6 @@ def fill(connection: Connection, study: SmallStudy) -> None:
     for statement in statements:
         parameters = {name: given[name] for name in given if f":{name}" in statement}
         connection.execute(text(statement), parameters)
-
-
-@contextmanager
-def statements_counted() -> Iterator[list[str]]:
-    executed: list[str] = []
-
-    def count(_c: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        executed.append(statement)
-
-    event.listen(Engine, "before_cursor_execute", count)
-    try:
-        yield executed
-    finally:
-        event.remove(Engine, "before_cursor_execute", count)
 
 
 @pytest.mark.slow
@@ -160,13 +145,13 @@ def test_the_number_of_statements_does_not_grow(database: Database) -> None:
     study = SmallStudy(database)
     empty = {}
     for name, call in CALLS.items():
-        with statements_counted() as executed:
+        with executed_statements() as executed:
             call(database)
         empty[name] = len(executed)
     study.add_full(200)
     study.take(200)
     for name, call in CALLS.items():
-        with statements_counted() as executed:
+        with executed_statements() as executed:
             call(database)
         # Names of workers, samples of jobs and medians are read where there are some.
         assert len(executed) <= empty[name] + 3, name
