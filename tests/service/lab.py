@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import text
 
 from app.planner.planner import plan_one
 from app.service.studies.lifecycle import create
@@ -28,6 +28,7 @@ from counterpoise.wire.codes import JobState
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.views import StudyView
 from counterpoise.wire.work import Ask, Failure, Job, Tell, Told
+from tests.store.table_rows import rows_of
 
 SPEC: dict[str, Any] = {
     "name": "wing",
@@ -162,13 +163,7 @@ class Lab:
         return [item.code for item in self.view().health]
 
     def rows(self, table: Any) -> list[dict[str, Any]]:
-        with self.database.read() as connection:
-            return [
-                dict(row)
-                for row in connection.execute(
-                    select(table).order_by(*table.primary_key)
-                ).mappings()
-            ]
+        return rows_of(self.database, table)
 
     def job(self, number: int) -> dict[str, Any]:
         return next(row for row in self.rows(jobs) if row["id"] == number)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from alembic import command
-from sqlalchemy import Connection, MetaData, Table, select, text
+from sqlalchemy import Connection, MetaData, text
 
 from app.service.files.export import export
 from app.service.planning.replay import replay
@@ -26,6 +26,7 @@ from app.store.tables import attempts, metadata, sample_values
 from app.store.upgrade import drift, head, migration_config, upgrade
 from counterpoise.wire.work import Tell
 from tests.service.lab import Lab
+from tests.store.table_rows import rows_of
 
 SMALL: dict[str, Any] = {
     "budget": 8,
@@ -96,16 +97,6 @@ def fill(connection: Connection) -> None:
             connection.execute(
                 text(f"SELECT setval('{name}_id_seq', (SELECT max(id) FROM {name}))")  # noqa: S608
             )
-
-
-def rows_of(database: Database, table: Table) -> Rows:
-    with database.read() as connection:
-        return [
-            dict(row)
-            for row in connection.execute(
-                select(table).order_by(*table.primary_key)
-            ).mappings()
-        ]
 
 
 def test_the_file_has_every_state_there_is() -> None:

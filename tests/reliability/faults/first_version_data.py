@@ -5,7 +5,8 @@ from alembic import command
 from app.store.database import Database
 from app.store.tables import metadata
 from app.store.upgrade import migration_config
-from tests.store.test_old_data import OLD, RENAMED, converted, fill, rows_of
+from tests.store.table_rows import rows_of
+from tests.store.test_old_data import OLD, RENAMED, converted, fill
 
 FIRST_REVISION = "0001"
 

@@ -18,20 +18,8 @@ from counterpoise.wire.codes import FrontCode, HealthCode
 from counterpoise.wire.specification import Strategy
 from counterpoise.wire.views import SampleView
 from counterpoise.wire.work import Job, Tell
+from tests.service.constrained_study import CONSTRAINED, CONSTRAINTS
 from tests.service.lab import Lab
-
-# drag = a b is cheap, lift = b comes with the slow run
-CONSTRAINTS: list[dict[str, Any]] = [
-    {"name": "drag", "upper": 0.25, "evaluation_time_s": 1.0},
-    {"name": "lift", "lower": 0.1, "same_run_as": "crash"},
-]
-SMALL: dict[str, Any] = {
-    "budget": 8,
-    "batch_size": 2,
-    "generations": 3,
-    "constraints": CONSTRAINTS,
-}
-
 
 # All apply to two objectives of different cost and floats
 ANY = get_args(Strategy)
@@ -48,7 +36,7 @@ def full_samples(lab: Lab) -> list[SampleView]:
 def test_every_strategy_ends_with_a_feasible_front(
     database: Database, strategy: str
 ) -> None:
-    shorter = {**SMALL, "budget": 7, "batch_size": 3}
+    shorter = {**CONSTRAINED, "budget": 7, "batch_size": 3}
     lab = Lab(database, **shorter, strategy=strategy)
     view = lab.run()
     assert (view.phase, view.ending) == ("finished", "budget_used")
@@ -71,7 +59,7 @@ def test_every_strategy_ends_with_a_feasible_front(
 
 
 def test_a_sample_lists_the_limits_that_it_breaks(database: Database) -> None:
-    lab = Lab(database, **SMALL, cheap_first=False)
+    lab = Lab(database, **CONSTRAINED, cheap_first=False)
     lab.run()
     for sample in full_samples(lab):
         broken = [
@@ -90,7 +78,7 @@ def test_a_sample_lists_the_limits_that_it_breaks(database: Database) -> None:
 
 
 def test_a_front_is_of_feasible_samples_by_hand(database: Database) -> None:
-    lab = Lab(database, **{**SMALL, "initial_samples": 4})
+    lab = Lab(database, **{**CONSTRAINED, "initial_samples": 4})
     values = [  # mass, crash, drag, lift
         (1.0, 4.0, 0.20, 0.5),  # front
         (2.0, 3.0, 0.25, 0.1),  # front, on both limits
@@ -125,7 +113,7 @@ def test_a_front_is_of_feasible_samples_by_hand(database: Database) -> None:
 
 def test_without_a_feasible_sample_the_nearest_are_shown(database: Database) -> None:
     never = [{"name": "drag", "upper": -1.0, "evaluation_time_s": 1.0}]
-    lab = Lab(database, **{**SMALL, "constraints": never})
+    lab = Lab(database, **{**CONSTRAINED, "constraints": never})
     view = lab.run()
     assert view.phase == "finished"
     assert view.feasible == 0
@@ -144,7 +132,7 @@ def test_without_a_feasible_sample_the_nearest_are_shown(database: Database) -> 
 
 
 def test_an_empty_study_has_another_code(database: Database) -> None:
-    lab = Lab(database, **SMALL)
+    lab = Lab(database, **CONSTRAINED)
     assert front_view(database, lab.name).code is FrontCode.NO_SAMPLE
 
 
@@ -152,10 +140,10 @@ def test_an_empty_study_has_another_code(database: Database) -> None:
 def test_an_export_can_be_imported_into_another_study(
     database: Database, form: Any
 ) -> None:
-    lab = Lab(database, **SMALL)
+    lab = Lab(database, **CONSTRAINED)
     lab.run()
     content = "".join(export(database, lab.name, "samples", form)).encode()
-    again = Lab(database, **SMALL, name="again")
+    again = Lab(database, **CONSTRAINED, name="again")
     read = read_csv if form == "csv" else read_json
     import_evaluations(
         database,
@@ -192,14 +180,14 @@ def proposals(lab: Lab) -> list[tuple[str | None, list[Any]]]:
 def test_another_unit_of_a_constrained_output_changes_nothing(
     database: Database,
 ) -> None:
-    lab = Lab(database, **SMALL)
+    lab = Lab(database, **CONSTRAINED)
     lab.run()
     constraints = [
         {**CONSTRAINTS[0], "upper": 256.0},
         {**CONSTRAINTS[1], "lower": 0.0125},
     ]
     other = OtherUnits(
-        database, **{**SMALL, "constraints": constraints, "name": "other"}
+        database, **{**CONSTRAINED, "constraints": constraints, "name": "other"}
     )
     other.run()
     assert proposals(other) == proposals(lab)
@@ -219,9 +207,13 @@ def test_the_order_of_choices_constraints_and_requirements_is_free(
     ]
     swapped = [*variables[:2], {**variables[2], "choices": ["steel", "cfrp", "alu"]}]
     rules = ["a + b <= 1.5", "a >= 0.1 * b"]
-    lab = Lab(database, **SMALL, variables=variables, requirements=rules)
+    lab = Lab(database, **CONSTRAINED, variables=variables, requirements=rules)
     other = Lab(
-        database, **SMALL, variables=swapped, requirements=rules[::-1], name="other"
+        database,
+        **CONSTRAINED,
+        variables=swapped,
+        requirements=rules[::-1],
+        name="other",
     )
     lab.run()
     other.run()

@@ -50,6 +50,10 @@ def replayed(lab: Lab, step: str | None = None) -> dict[str, Replayed]:
     return {each.step: each for each in replay(lab.database, lab.name, step)}
 
 
+def differing(found: dict[str, Replayed]) -> list[Replayed]:
+    return [step for step in found.values() if not step.equal]
+
+
 def kinds(found: dict[str, Replayed]) -> set[str]:
     return {name.partition(":")[0] for name in found}
 
@@ -59,7 +63,7 @@ def test_every_kind_of_step_is_the_same_again(lab: Lab) -> None:
     lab.run()
     found = replayed(lab)
     assert kinds(found) == {"initial", "stream", "search", "closing"}
-    assert [(one.step, one.faults) for one in found.values() if not one.equal] == []
+    assert differing(found) == []
     assert {one.largest_distance for one in found.values()} == {0.0, None}
     assert sum(one.samples for one in found.values()) == len(lab.rows(samples))
     assert all(
@@ -89,11 +93,7 @@ def test_what_came_later_changes_no_replay(lab: Lab) -> None:
     lab.run()
     found = replayed(lab)
     assert kinds(found) == {"initial", "stream", "search", "closing"}
-    assert [
-        (one.step, one.faults, one.largest_distance)
-        for one in found.values()
-        if not one.equal
-    ] == []
+    assert differing(found) == []
 
 
 def test_a_second_design_has_a_name_of_its_own(lab: Lab) -> None:
@@ -103,7 +103,7 @@ def test_a_second_design_has_a_name_of_its_own(lab: Lab) -> None:
     lab.run()
     found = replayed(lab)
     assert {"initial", "initial:1"} <= set(found)
-    assert all(one.equal for one in found.values())
+    assert differing(found) == []
 
 
 def test_imports_before_during_and_after_change_no_replay(database: Database) -> None:
@@ -123,11 +123,7 @@ def test_imports_before_during_and_after_change_no_replay(database: Database) ->
     import_rows(lab, [complete_row(0.5, 0.5)])
     found = replayed(lab)
     assert kinds(found) == {"initial", "stream", "search", "closing"}
-    assert [
-        (one.step, one.faults, one.largest_distance)
-        for one in found.values()
-        if not one.equal
-    ] == []
+    assert differing(found) == []
     assert sum(one.samples for one in found.values()) == len(lab.rows(samples)) - 6
 
 

@@ -1,7 +1,5 @@
 """Values that break a limit: what a cheap run rules out is not run any further."""
 
-from typing import Any
-
 import pytest
 
 from app.service.studies.explain_job import explain_job
@@ -11,20 +9,9 @@ from app.store.database import Database
 from app.store.tables import events, samples
 from counterpoise.wire.codes import CancelReason, JobState
 from counterpoise.wire.work import Job, Tell
+from tests.service.constrained_study import CONSTRAINED
 from tests.service.lab import Lab
 from tests.service.work.test_withdrawal import counts, job_of, sample
-
-# drag = a b, a cheap run of its own; lift = b comes out of the slow run
-CONSTRAINTS: list[dict[str, Any]] = [
-    {"name": "drag", "upper": 0.25, "evaluation_time_s": 1.0},
-    {"name": "lift", "lower": 0.1, "same_run_as": "crash"},
-]
-SMALL: dict[str, Any] = {
-    "budget": 8,
-    "batch_size": 2,
-    "generations": 3,
-    "constraints": CONSTRAINTS,
-}
 
 
 def job_state(lab: Lab, job: Job, output: str) -> str:
@@ -32,7 +19,7 @@ def job_state(lab: Lab, job: Job, output: str) -> str:
 
 
 def test_a_constraint_has_jobs_leases_and_counters(database: Database) -> None:
-    lab = Lab(database, **SMALL)
+    lab = Lab(database, **CONSTRAINED)
     lab.plan()
     (job,) = lab.ask("drag")
     assert (job.objective, job.also) == ("drag", [])
@@ -45,7 +32,7 @@ def test_a_constraint_has_jobs_leases_and_counters(database: Database) -> None:
 
 
 def test_the_slow_run_waits_for_cheap_limits(database: Database) -> None:
-    lab = Lab(database, **SMALL)
+    lab = Lab(database, **CONSTRAINED)
     lab.plan()
     (job,) = lab.ask("drag")
     assert job_state(lab, job, "crash") == JobState.WAITING
@@ -57,7 +44,7 @@ def test_the_slow_run_waits_for_cheap_limits(database: Database) -> None:
 
 
 def test_a_broken_cheap_limit_withdraws_the_sample(database: Database) -> None:
-    lab = Lab(database, **SMALL)
+    lab = Lab(database, **CONSTRAINED)
     lab.plan()
     (job,) = lab.ask("drag")
     lab.tell(job, 0.26)
@@ -75,7 +62,7 @@ def test_a_broken_cheap_limit_withdraws_the_sample(database: Database) -> None:
 
 
 def test_a_run_under_way_is_advised_to_cancel(database: Database) -> None:
-    lab = Lab(database, **SMALL, cheap_first=False)
+    lab = Lab(database, **CONSTRAINED, cheap_first=False)
     lab.plan()
     (slow,) = lab.ask("crash")
     (job,) = [each for each in lab.ask("drag", most=8) if each.sample == slow.sample]
@@ -87,7 +74,7 @@ def test_a_run_under_way_is_advised_to_cancel(database: Database) -> None:
 def test_a_broken_slow_limit_is_a_result_and_keeps_its_place(
     database: Database,
 ) -> None:
-    lab = Lab(database, **SMALL, cheap_first=False)
+    lab = Lab(database, **CONSTRAINED, cheap_first=False)
     lab.plan()
     (slow,) = lab.ask("crash")
     assert slow.also == ["lift"]
@@ -99,7 +86,7 @@ def test_a_broken_slow_limit_is_a_result_and_keeps_its_place(
 
 def test_a_limit_of_a_value_that_comes_with_a_cheap_run(database: Database) -> None:
     constraint = {"name": "drag", "upper": 0.25, "same_run_as": "mass"}
-    lab = Lab(database, **{**SMALL, "constraints": [constraint]})
+    lab = Lab(database, **{**CONSTRAINED, "constraints": [constraint]})
     lab.plan()
     (job,) = lab.ask("mass")
     lab.tell(job, 1.0, also={"drag": 0.3})
@@ -122,7 +109,7 @@ def test_a_limit_of_an_objective(database: Database) -> None:
 
 def test_without_a_cheap_run_nothing_is_withdrawn(database: Database) -> None:
     constraint = {"name": "drag", "upper": 0.25, "evaluation_time_s": 4.0}
-    lab = Lab(database, **{**SMALL, "constraints": [constraint]})
+    lab = Lab(database, **{**CONSTRAINED, "constraints": [constraint]})
     lab.plan()
     (job,) = lab.ask("drag")
     lab.tell(job, 1.0)
@@ -133,7 +120,7 @@ def test_without_a_cheap_run_nothing_is_withdrawn(database: Database) -> None:
 def test_a_list_of_tells_equals_single_tells(
     database: Database, together: bool
 ) -> None:
-    lab = Lab(database, **SMALL, cheap_first=False)
+    lab = Lab(database, **CONSTRAINED, cheap_first=False)
     lab.plan()
     jobs = sorted(lab.ask(most=20), key=lambda job: job.sample)
     values = {"drag": 0.5, "mass": 1.0, "crash": 2.0}

@@ -3,10 +3,9 @@ all.
 """
 
 from operator import itemgetter
-from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Table, insert, select, text
+from sqlalchemy import Connection, insert, text
 from sqlalchemy.exc import IntegrityError
 
 from app.domain.jobs import Lease
@@ -27,16 +26,7 @@ from app.store.work.apply_changes import apply
 from app.store.work.row_locks import lock_jobs, lock_study
 from counterpoise.wire.codes import FailureKind, JobState, Outcome
 from tests.store.small_study import SmallStudy
-
-
-def rows(database: Database, table: Table) -> list[dict[str, Any]]:
-    with database.read() as connection:
-        return [
-            dict(row)
-            for row in connection.execute(
-                select(table).order_by(*table.primary_key)
-            ).mappings()
-        ]
+from tests.store.table_rows import rows_of
 
 
 def settle(
@@ -77,31 +67,32 @@ def test_a_change_set_is_written_in_sequence_and_counted(database: Database) -> 
     (sample,) = study.add_full(1)
     mass, drag = study.take(2)
     settle(study, mass, 2.5)
-    assert rows(database, studies)[0]["settled_full"] == 0
+    assert rows_of(database, studies)[0]["settled_full"] == 0
     settle(study, drag, None, FailureKind.INFEASIBLE)
 
     values = [
         (row["seq"], row["sample_id"], row["value"], row["failure"])
-        for row in rows(database, sample_values)
+        for row in rows_of(database, sample_values)
     ]
     assert values == [(1, sample, 2.5, None), (2, sample, None, "infeasible")]
-    assert [(row["seq"], row["kind"]) for row in rows(database, events)] == [
+    assert [(row["seq"], row["kind"]) for row in rows_of(database, events)] == [
         (1, "done"),
         (2, "infeasible"),
     ]
     ended = [
-        (row["state"], row["lease"], row["expires_at"]) for row in rows(database, jobs)
+        (row["state"], row["lease"], row["expires_at"])
+        for row in rows_of(database, jobs)
     ]
     assert ended == [("done", None, None), ("failed", None, None)]
     counters = ("created", "done", "failed", "superseded", "open_full")
-    counted = [itemgetter(*counters)(row) for row in rows(database, objectives)]
+    counted = [itemgetter(*counters)(row) for row in rows_of(database, objectives)]
     assert counted == [(1, 1, 0, 0, 0), (1, 0, 1, 0, 0)]
-    row = rows(database, studies)[0]
+    row = rows_of(database, studies)[0]
     assert (row["sequence"], row["planned_full"], row["settled_full"]) == (2, 1, 1)
-    assert rows(database, samples)[0]["open"] == 0
+    assert rows_of(database, samples)[0]["open"] == 0
     outcomes = [
         (row["outcome"], row["value"], row["failure"], row["message"])
-        for row in rows(database, attempts)
+        for row in rows_of(database, attempts)
     ]
     assert outcomes == [
         ("done", 2.5, None, "words"),
@@ -130,8 +121,8 @@ def test_a_job_that_changed_undoes_the_whole_change_set(database: Database) -> N
 
     with pytest.raises(StateChanged):
         database.write(work)
-    assert rows(database, sample_values) == []
-    assert rows(database, jobs)[0]["state"] == "leased"
+    assert rows_of(database, sample_values) == []
+    assert rows_of(database, jobs)[0]["state"] == "leased"
 
 
 @pytest.mark.parametrize(
@@ -193,4 +184,4 @@ def test_the_plan_cannot_exceed_the_budget(database: Database) -> None:
     study.add_full(3)
     with pytest.raises(IntegrityError):
         study.add_full(1)
-    assert len(rows(database, samples)) == 3
+    assert len(rows_of(database, samples)) == 3

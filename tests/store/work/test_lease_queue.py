@@ -1,9 +1,8 @@
 """Leasing: order, exclusivity, limits."""
 
 import threading
-from typing import Any
 
-from sqlalchemy import Connection, Table, select, update
+from sqlalchemy import Connection, select, update
 
 from app.domain.jobs import Lease, LeaseRequest
 from app.store.database import Database
@@ -11,16 +10,7 @@ from app.store.sql.clock import database_now
 from app.store.tables import attempts, jobs, studies
 from app.store.work.lease_queue import any_ready, lease_jobs
 from tests.store.small_study import SmallStudy
-
-
-def rows(database: Database, table: Table) -> list[dict[str, Any]]:
-    with database.read() as connection:
-        return [
-            dict(row)
-            for row in connection.execute(
-                select(table).order_by(*table.primary_key)
-            ).mappings()
-        ]
+from tests.store.table_rows import rows_of
 
 
 def test_a_leased_job_is_not_leased_again(database: Database) -> None:
@@ -45,7 +35,7 @@ def test_a_lease_has_a_token_a_deadline_in_database_time_and_an_attempt(
     assert all(80 < each.expires_at - now <= 90 for each in one)
     assert [
         (row["job_id"], row["number"], row["lease"], row["worker_id"], row["outcome"])
-        for row in rows(database, attempts)
+        for row in rows_of(database, attempts)
     ] == [(each.job, 1, each.lease, study.worker, None) for each in one]
 
 
