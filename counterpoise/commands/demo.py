@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from counterpoise.commands.options import AsJson, EverySample
 from counterpoise.commands.output import FAILED, WRONG_USAGE, fail, require
 from counterpoise.commands.signals import end_on_signals
 from counterpoise.errors import RequestFailed
@@ -58,12 +59,8 @@ def demo(
     stay: Annotated[
         bool, typer.Option("--stay", help="Leave the server running until Ctrl-C.")
     ] = False,
-    every: Annotated[
-        bool, typer.Option("--all", help="Print every sample of the front.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON for programs.")
-    ] = False,
+    every: EverySample = False,
+    as_json: AsJson = False,
 ) -> None:
     """Optimise a small UAV's wing, or a machine's arm, with real server, planner and
     worker processes, in a few minutes.

@@ -30,3 +30,6 @@ Token = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+EverySample = Annotated[
+    bool, typer.Option("--all", help="Print every sample of the front.")
+]

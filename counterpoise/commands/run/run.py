@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from counterpoise.commands.options import Token
+from counterpoise.commands.options import AsJson, EverySample, Token
 from counterpoise.commands.output import (
     FAILED,
     WRONG_USAGE,
@@ -69,12 +69,8 @@ def run(
             "--stay", help="Keep the server running at the end, until Ctrl-C."
         ),
     ] = False,
-    every: Annotated[
-        bool, typer.Option("--all", help="Print every sample of the front.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON for programs.")
-    ] = False,
+    every: EverySample = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run a study on this machine, from its file to its front: server, planner and
     workers in one command.
