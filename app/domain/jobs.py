@@ -33,6 +33,10 @@ class Job:
     def is_held_by(self, lease: str) -> bool:
         return self.state is JobState.LEASED and self.lease == lease
 
+    def is_outdated(self, step: int) -> bool:
+        """Whether it is a cheap-only job of a search step before this one."""
+        return self.cheap_only and self.step < step
+
     def ran_until(self, timeout_s: float | None) -> bool:
         """Whether its lease was extended to the time limit of a run."""
         if timeout_s is None or self.leased_at is None or self.expires_at is None:

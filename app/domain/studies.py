@@ -208,6 +208,16 @@ class Queue:
     ending: Ending | None
 
 
+def slow_runs(study: Study, objectives: Sequence[Objective]) -> list[Objective]:
+    """The objectives with jobs of their own that are not cheap."""
+    threshold = study.spec.cheap_threshold
+    return [
+        objective
+        for objective in objectives
+        if objective.has_jobs and not objective.is_cheap(threshold)
+    ]
+
+
 def co_objectives_of(objectives: Sequence[Objective]) -> CoObjectives:
     """The objectives whose values come with each objective's run."""
     found: CoObjectives = {

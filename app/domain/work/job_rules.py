@@ -285,7 +285,7 @@ def _returned(
     losses: int,
     backoff_s: float | None = None,
 ) -> JobChange:
-    is_outdated = job.cheap_only and job.step < limits.step
+    is_outdated = job.is_outdated(limits.step)
     if limits.is_stopped or is_outdated or job.sample_infeasible:
         return JobChange(job, JobState.SUPERSEDED, errors=errors, losses=losses)
     return JobChange(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from app.domain.jobs import Job
 from app.domain.samples import Evaluation
-from app.domain.studies import CoObjectives, Objective, Study
+from app.domain.studies import CoObjectives, Objective, Study, slow_runs
 from app.domain.work.changes import (
     ChangeSet,
     Event,
@@ -127,13 +127,12 @@ def runs_that_wait(study: Study, objectives: Sequence[Objective]) -> frozenset[i
     Unless declared, they come first where a cheap run can rule a sample out: it has a
     limit, or it has reported a sample as infeasible.
     """
-    threshold = study.spec.cheap_threshold
-    runs = [objective for objective in objectives if objective.has_jobs]
-    cheap = [run for run in runs if run.is_cheap(threshold)]
+    slow = slow_runs(study, objectives)
+    cheap = [run for run in objectives if run.has_jobs and run not in slow]
     cheap_first = study.spec.cheap_first
     if cheap_first is None:
         has_limits = bool(limits_of_cheap_runs(study, objectives))
         cheap_first = has_limits or any(run.infeasible for run in cheap)
     if not cheap or not cheap_first:
         return frozenset()
-    return frozenset(run.id for run in runs if not run.is_cheap(threshold))
+    return frozenset(run.id for run in slow)

@@ -38,15 +38,15 @@ def schedule_due_steps(connection: Connection, study: Study) -> None:
     """Record, under the study's lock, which steps have become due and the prefix of the
     sequence that they read.
     """
-    is_free = may_plan(study.phase, study.unsettled_full, study.overlap)
-    if study.is_finished or (study.phase is Phase.SEARCH and not is_free):
-        return  # after nearly every tell: so this is checked before anything is read
+    may_search = may_plan(study.phase, study.unsettled_full, study.overlap)
+    if study.is_finished or (study.phase is Phase.SEARCH and not may_search):
+        return  # most tells end here, before anything is read
     waiting = due_steps(connection, study.id)
     if any(step.kind is not StepKind.STREAM for step in waiting):
         return
     objectives = objectives_of(connection, study.id)
     streaming = {step.objective for step in waiting}
-    if not is_free:
+    if not may_search:
         _schedule_generations(connection, study, objectives, streaming)
         return
     ratios = [objective.ratio for objective in objectives]
@@ -58,15 +58,9 @@ def schedule_due_steps(connection: Connection, study: Study) -> None:
         case SearchStep(number, size):
             _schedule_search(connection, study, objectives, number, size)
         case Finish():
-            make_due(
-                connection,
-                study.id,
-                StepKind.CLOSING,
-                study.budget,
-                study.sequence,
-                StepInputs(budget=study.budget),
-            )
-            _announce(connection, study, [_name(study, StepKind.CLOSING, study.budget)])
+            inputs = StepInputs(budget=study.budget)
+            step = _make_due(connection, study, StepKind.CLOSING, study.budget, inputs)
+            _announce(connection, study, [step])
 
 
 def _found_no_point(connection: Connection, study: Study) -> bool:
@@ -96,8 +90,8 @@ def schedule_initial(connection: Connection, study: Study) -> None:
     number = count_steps(connection, study.id, StepKind.INITIAL)
     missing = study.spec.initial_count - study.imported_complete
     inputs = StepInputs(size=max(missing, 0), budget=study.budget)
-    make_due(connection, study.id, StepKind.INITIAL, number, study.sequence, inputs)
-    _announce(connection, study, [_name(study, StepKind.INITIAL, number)])
+    step = _make_due(connection, study, StepKind.INITIAL, number, inputs)
+    _announce(connection, study, [step])
 
 
 def _schedule_generations(
@@ -116,23 +110,17 @@ def _schedule_generations(
         if ratio != objective.ratio:
             change_objective(connection, objective.id, ratio=ratio)
     scheduled = set(streaming)
-    names = []
+    steps = []
     while isinstance(
         decision := due(progress_of(study, objectives, ratios, scheduled)), Generation
     ):
         inputs = StepInputs(size=decision.size, ratios=ratios)
-        identity = (
-            StepKind.STREAM,
-            decision.number,
-            study.sequence,
-            inputs,
-            decision.objective,
-        )
-        make_due(connection, study.id, *identity)
-        scheduled.add(decision.objective)
-        names.append(_name(study, StepKind.STREAM, decision.number, decision.objective))
-    if names:
-        _announce(connection, study, names)
+        number, position = decision.number, decision.objective
+        step = _make_due(connection, study, StepKind.STREAM, number, inputs, position)
+        scheduled.add(position)
+        steps.append(step)
+    if steps:
+        _announce(connection, study, steps)
 
 
 def _schedule_search(
@@ -167,9 +155,9 @@ def _schedule_search(
         # Samples that run: what is told of them later must not change the step.
         pending=unsettled_full_samples(connection, study.id),
     )
-    make_due(connection, study.id, StepKind.SEARCH, number, study.sequence, inputs)
+    step = _make_due(connection, study, StepKind.SEARCH, number, inputs)
     before = [Event(EventKind.PHASE, {"phase": Phase.SEARCH})] if search_begins else []
-    _announce(connection, study, [_name(study, StepKind.SEARCH, number)], before)
+    _announce(connection, study, [step], before)
 
 
 def current_ratios(
@@ -185,6 +173,21 @@ def current_ratios(
     )
 
 
+def _make_due(
+    connection: Connection,
+    study: Study,
+    kind: StepKind,
+    number: int,
+    inputs: StepInputs,
+    objective: int = NO_OBJECTIVE,
+) -> str:
+    """Record that a step is due, with the present prefix of the sequence; returns its
+    name.
+    """
+    make_due(connection, study.id, kind, number, study.sequence, inputs, objective)
+    return step_name(kind, number, objective, study.spec.output_names)
+
+
 def _announce(
     connection: Connection,
     study: Study,
@@ -197,9 +200,3 @@ def _announce(
     events = [Event(EventKind.STEP_DUE, {"step": step}) for step in steps]
     apply(connection, study, ChangeSet(events=[*before, *events]))
     notify(connection)
-
-
-def _name(
-    study: Study, kind: StepKind, number: int, objective: int = NO_OBJECTIVE
-) -> str:
-    return step_name(kind, number, objective, study.spec.output_names)

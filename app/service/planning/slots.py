@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from app.domain.planning.ratios import LAST_DURATIONS
 from app.domain.planning.stepping import planned_ahead
 from app.domain.steps import Step
-from app.domain.studies import Objective, Study
+from app.domain.studies import Objective, Study, slow_runs
 from app.domain.workers import Worker
 from app.service.planning.schedule import schedule_due_steps
 from app.service.write_each import write_each
@@ -49,23 +49,14 @@ def follow_slots(database: Database) -> int:
 def slow_slots(
     study: Study, objectives: Sequence[Objective], workers: Sequence[Worker]
 ) -> int:
-    """The slots of workers that take one of the study's slowest runs."""
-    slowest = [objective.name for objective in slowest_runs(study, objectives)]
+    """The slots of workers that take one of the study's slow runs."""
+    names = [run.name for run in slow_runs(study, objectives)]
     count = 0
     for worker in workers:
-        takes_one = any(worker.takes(study.name, name) for name in slowest)
+        takes_one = any(worker.takes(study.name, name) for name in names)
         if takes_one and not worker.drained:
             count += worker.slots
     return count
-
-
-def slowest_runs(study: Study, objectives: Sequence[Objective]) -> list[Objective]:
-    threshold = study.spec.cheap_threshold
-    return [
-        objective
-        for objective in objectives
-        if objective.has_jobs and not objective.is_cheap(threshold)
-    ]
 
 
 def _change_slots(connection: Connection, study_id: int, slots: int) -> None:
@@ -83,7 +74,7 @@ def lookahead_of(
     """
     if study.spec.overlap != AUTO:
         return 0
-    runs = [objective.id for objective in slowest_runs(study, objectives)]
+    runs = [run.id for run in slow_runs(study, objectives)]
     durations = last_durations(connection, runs, LAST_DURATIONS)
     medians = [statistics.median(latest) for latest in durations.values() if latest]
     if not medians:

@@ -288,7 +288,7 @@ def _why_superseded(facts: _Facts) -> list[str]:
         reason = f"the sample is infeasible: {'; '.join(facts.broken)}"
     elif job.sample_infeasible:
         reason = "another run of the sample reported the point as infeasible"
-    elif job.cheap_only and job.step < study.step:
+    elif job.is_outdated(study.step):
         reason = f"the search went on to step {job.step + 1} before a worker took it"
     elif study.is_stopped:
         reason = "the study was stopped before a worker took it"

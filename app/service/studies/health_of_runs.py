@@ -4,10 +4,10 @@ sentence for people.
 
 from collections.abc import Mapping, Sequence
 
-from app.domain.studies import Objective, Study
+from app.domain.studies import Objective, Study, slow_runs
 from app.domain.work.hanging_runs import FACTOR, longest_expected_s
 from app.domain.workers import RunningJob, Worker
-from app.service.planning.slots import slow_slots, slowest_runs
+from app.service.planning.slots import slow_slots
 from counterpoise.wire.codes import HealthCode, Phase
 from counterpoise.wire.text import format_span
 from counterpoise.wire.views import HealthItem, OutputView
@@ -59,7 +59,7 @@ def idle_slot_items(
     if not (is_declared and is_searching and has_budget):
         return []
     slots = slow_slots(study, objectives, alive)
-    runs = slowest_runs(study, objectives)
+    runs = slow_runs(study, objectives)
     busy = sum(views[run.position].leased for run in runs)
     ready = sum(views[run.position].ready for run in runs)
     is_barrier = slots > busy and not ready and study.unsettled_full > study.overlap

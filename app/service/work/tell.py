@@ -147,8 +147,8 @@ def _tell_study(
         told[index] = tells.tell(item, *locked.jobs[item.lease])
     changes = tells.changes
     add_changes_of_other_jobs(connection, changes, tells.co_objectives)
-    is_free = may_plan(study.phase, study.unsettled_full, study.overlap)
-    tells.may_be_due = changes.may_make_steps_due and (may_be_due or is_free)
+    may_search = may_plan(study.phase, study.unsettled_full, study.overlap)
+    tells.may_be_due = changes.may_make_steps_due and (may_be_due or may_search)
     return told
 
 
