@@ -11,8 +11,8 @@ from typing import Any
 
 from counterpoise.child_processes import end_with_parent
 
-# Of the process that removes the semaphores of killed processes: it need not say so.
-# It inherits the options of the process that starts it.
+# multiprocessing's resource tracker warns when it removes the semaphores of killed
+# processes. It inherits the options of the process that starts it.
 QUIET_TRACKER = "ignore:resource_tracker:UserWarning"
 
 

@@ -52,8 +52,8 @@ class Pool:
         including_running: bool = True,
         most: int | None = None,
     ) -> float:
-        """The shortest time for so many samples; optionally without the jobs that run
-        already, or with so many samples at once at most.
+        """The shortest time for this number of samples; optionally without the jobs
+        that run already, or with a limit to the samples at once.
         """
         slots = self._used_slots(most)
         total = longest = 0.0
@@ -73,7 +73,7 @@ class Pool:
         return samples * sum(durations) / slots + (1.0 - 1.0 / slots) * max(durations)
 
     def _used_slots(self, most: int | None) -> int:
-        """The slots that so many samples can use."""
+        """The slots that this number of samples can use."""
         if most is None:
             return self.slots
         return min(self.slots, most * len(self.objectives))

@@ -45,8 +45,8 @@ async def get_reference(request: Request) -> Response:
 
 @router.get("/assets/{digest}/{path:path}")
 async def get_asset(digest: str, path: str, request: Request) -> Response:
-    """A digest that is not this server's is another version's, behind the same proxy:
-    its file must not be kept.
+    """If the digest is not this server's, the request is meant for another version
+    behind the same proxy: the response must not be cached.
     """
     known = assets()
     asset = known.files.get(path)

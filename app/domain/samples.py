@@ -14,7 +14,7 @@ Point = tuple[Coordinate, ...]
 
 @dataclass(frozen=True, slots=True)
 class NewSample:
-    """A point x and the objectives with jobs of their own (ids) that it is wanted on."""
+    """A point x, and the objectives (ids, with jobs of their own) that evaluate it."""
 
     x: Sequence[Coordinate]
     objectives: tuple[int, ...]

@@ -7,8 +7,10 @@ from typing import Any
 from counterpoise.wire.codes import StepKind, StepState
 
 NO_OBJECTIVE = -1  # of a step that belongs to no stream
-CLAIM_S = 30.0  # the step of a planner that was killed is free after this time
-LONGEST_RETRY_S = 300.0  # between two tries of a step that fails
+CLAIM_S = (
+    30.0  # after this time another planner may claim the step of one that was killed
+)
+LONGEST_RETRY_S = 300.0  # between two attempts at a step that fails
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +23,11 @@ class StepId:
 
 @dataclass(frozen=True, slots=True)
 class StepInputs:
-    """What a step reads beside its prefix of the sequence, as it was when it became due.
+    """The inputs of a step besides its prefix of the sequence, as they were when it
+    became due.
 
-    None where a step of this kind has none; steps of older versions lack some.
+    An input is None if steps of this kind do not have it, or if an older version
+    recorded the step.
     """
 
     size: int | None = None  # points to propose
@@ -79,28 +83,30 @@ class Step:
 
     @property
     def hypervolume(self) -> dict[str, Any] | None:
-        """With its value and the reference point."""
+        """The recorded hypervolume: its value and the reference point."""
         return self.recorded("hypervolume") or None
 
     @property
     def feasible(self) -> int | None:
-        """Complete samples that kept all limits."""
+        """The number of complete samples that kept all limits."""
         count: int | None = self.recorded("feasible")
         return count
 
     @property
     def promoted(self) -> Sequence[int]:
-        """Samples that it made full ones."""
+        """The cheap-only samples that it promoted to full ones."""
         return self.recorded("promoted") or ()
 
     @property
     def reports(self) -> Sequence[Mapping[str, Any]]:
-        """On its full samples: first on the promoted ones, then on the new ones."""
+        """The reports on its full samples: first on the promoted ones, then on the new
+        ones.
+        """
         return self.recorded("full_samples") or ()
 
     @property
     def models(self) -> Sequence[dict[str, Any] | None]:
-        """By output."""
+        """The reports on its models, by output."""
         return self.recorded("models") or ()
 
     @property

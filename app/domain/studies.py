@@ -1,4 +1,4 @@
-"""Studies and their objectives, as they are at one moment."""
+"""Studies and their objectives, at one moment in time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,9 @@ ENDING_DETAILS = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a job that fails or is lost is not tried again."""
+    """When a job that fails or is lost is not tried again, and becomes failed or
+    superseded.
+    """
 
     max_attempts: int
     max_losses: int
@@ -30,7 +32,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What never changes about an objective with jobs of its own."""
+    """The constant part of an objective with jobs of its own."""
 
     name: str
     also: list[str]  # the objectives whose values come with it
@@ -40,7 +42,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What never changes about a study."""
+    """The constant part of a study."""
 
     name: str
     seed: int
@@ -154,14 +156,16 @@ class Objective:
         return self.timeout_s
 
     def is_cheap(self, threshold: float, ratio: float | None = None) -> bool:
-        """As fixed when search began; before, by this ratio or the present one."""
+        """As fixed when search began; before that, by the given ratio or its present
+        one.
+        """
         if self.cheap is not None:
             return self.cheap
         return (self.ratio if ratio is None else ratio) > threshold
 
     @property
     def run(self) -> int:
-        """The objective whose jobs give this one's value."""
+        """The objective whose jobs return this one's value."""
         return self.id if self.same_run_as is None else self.same_run_as
 
     @property
@@ -170,7 +174,7 @@ class Objective:
         return self.created - settled
 
     def ready(self, leased: int) -> int:
-        """Jobs that an ask can get; how many are leased is counted by index."""
+        """The number of jobs that asks can lease; leased jobs are counted by index."""
         return self.unsettled - self.waiting - leased
 
     @property

@@ -61,8 +61,8 @@ def is_limited(problem: Problem, snapshot: Snapshot) -> bool:
 def feasible_view(
     problem: Problem, snapshot: Snapshot, least: int = LEAST
 ) -> FeasibleView:
-    """Where nothing is limited, the problem and the snapshot as they are. `least`: full
-    samples that D has, as far as there are any.
+    """Without limits, the problem and the snapshot unchanged. `least`: how many full
+    samples D has at least, if there are as many.
     """
     m = problem.m
     if not is_limited(problem, snapshot):
@@ -91,8 +91,11 @@ def feasible_view(
 
 
 def divide(problem: Problem, snapshot: Snapshot, least: int) -> tuple[Ints, Ints]:
-    """Rows of the full samples that keep all limits, and the others, the nearest first;
-    of these so many are among the former that there are at least `least`.
+    """Rows of the full samples that count as feasible, and of the others, the nearest
+    first.
+
+    If fewer than `least` samples keep all limits, the nearest others count as feasible,
+    too.
     """
     F = snapshot.F
     spread = np.ptp(F, axis=0) if len(F) else np.ones(F.shape[1])

@@ -21,7 +21,7 @@ SMALLEST_DEVIATION = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Of a minimised output; infinite where there is none."""
+    """The limits of a minimised output; infinite where there is none."""
 
     lower: float = -inf
     upper: float = inf
@@ -39,7 +39,9 @@ class Limit:
         return np.maximum(np.maximum(self.lower - y, y - self.upper), 0.0)
 
     def probability(self, mu: Floats, deviation: Floats) -> Floats:
-        """That a normal variable of this mean and deviation satisfies the limit."""
+        """The probability that a normal variable of this mean and deviation satisfies
+        the limit.
+        """
         s = np.maximum(deviation, SMALLEST_DEVIATION)
         below = ndtr((self.upper - mu) / s)
         return np.asarray(below - ndtr((self.lower - mu) / s))
@@ -74,9 +76,8 @@ def margin_scale(margins: Floats) -> float:
 
 
 def total_violation(limits: Sequence[Limit], Y: Floats, spread: Floats) -> Floats:
-    """Each output's excess in units of its range, (M,), summed; (n,) of Y (n, M).
-
-    So the units of outputs do not matter.
+    """Each output's excess in units of its range (M,), summed over outputs: (n,) for Y
+    (n, M). The units of outputs do not matter.
     """
     total = np.zeros(len(Y))
     for limit, y, width in zip(limits, Y.T, spread, strict=True):

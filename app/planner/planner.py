@@ -107,9 +107,8 @@ def clean_up_and_expire(database: Database) -> int:
 def run_logging_errors(
     task: str, function: Callable[..., Any], *arguments: Any
 ) -> bool:
-    """Whether the function has done something.
-
-    Its errors are logged: none may end the planner.
+    """Call the function and log its errors, so that none ends the planner; returns
+    whether it did something.
     """
     try:
         return bool(function(*arguments))

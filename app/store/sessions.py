@@ -14,11 +14,11 @@ CONNECTIONS = 3
 
 
 def require_sessions(database: Database) -> None:
-    """Settings of a session, prepared statements and LISTEN need a session for as long
-    as the connection.
+    """Session settings, prepared statements and LISTEN need one session for the whole
+    connection.
 
-    A pooler of transactions gives the session of a connection that has nothing to do to
-    the next one: then two connections report the same session, or one connection two.
+    A transaction pooler gives the session of an idle connection to another one: then
+    two connections report the same session, or one connection two.
     """
     if database.is_sqlite:
         return

@@ -9,7 +9,9 @@ MOST_DOUBLINGS = 16
 
 
 def pause_s(failures: int) -> float:
-    """The pause after so many failures in a row: exponential back-off with jitter."""
+    """The pause after this number of failures in a row: exponential back-off with
+    jitter.
+    """
     longest = min(FIRST_PAUSE_S * 2.0 ** min(failures, MOST_DOUBLINGS), LONGEST_PAUSE_S)
     return longest * random.uniform(0.5, 1.0)  # noqa: S311
 

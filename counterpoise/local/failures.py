@@ -1,5 +1,5 @@
-"""Evaluations that fail on this machine: reported at once, and reason to end a run in
-which an objective has no value at all.
+"""Failed evaluations on this machine: they are reported at once, and end a run in which
+an objective has no value at all.
 """
 
 import threading

@@ -103,7 +103,7 @@ class LocalProcesses:
 
 @contextmanager
 def local_processes(folder: Path) -> Iterator[LocalProcesses]:
-    """They have ended when the block has."""
+    """Processes that end with the block."""
     guardian = Guardian(GRACE_S)
     processes = LocalProcesses(folder, guardian.group)
     try:

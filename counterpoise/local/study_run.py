@@ -57,7 +57,7 @@ class StudyRun:
         return self.client.url
 
     def views(self) -> Iterator[StudyView]:
-        """The study again and again, the last time when it is finished."""
+        """Yields the study again and again, the last time when it is finished."""
         while (study := self.client.study(self.study.name)).phase != Phase.FINISHED:
             self.processes.check()
             self.workers.check()
@@ -73,8 +73,7 @@ def running(
     simulations: Sequence[Simulation],
     options: RunOptions,
 ) -> Iterator[StudyRun]:
-    """All that was started has ended when the block has; what is known is in the
-    folder.
+    """Everything that was started ends with the block; the results are in the folder.
 
     Raises RunFailed, RequestFailed, FunctionUnusable or CommandUnusable.
     """
@@ -163,7 +162,9 @@ def create_or_extend(client: Client, specification: Mapping[str, Any]) -> StudyV
 
 
 def repeat_failed(client: Client, study: StudyView) -> None:
-    """Objectives without any value: what was wrong has been put right since."""
+    """Retry the failed jobs of objectives without any value: the cause may have been
+    fixed since.
+    """
     names = [objective.name for objective in without_any_value(study)]
     if names and study.phase != Phase.FINISHED:
         client.retry(study.name, names)

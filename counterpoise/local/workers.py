@@ -97,7 +97,7 @@ def _name(place: Place, objective: str) -> str:
 
 
 class LocalWorkers:
-    """All workers of a study; they have ended when the block has."""
+    """All workers of a study; they end with the block."""
 
     def __init__(
         self,

@@ -210,7 +210,7 @@ class Output(_Part):
     lease_s: LeaseSeconds | None = Field(None, description="null: the study's")
     timeout_s: SecondsOrAuto | None = Field(
         None,
-        description="heartbeats do not extend a lease beyond so long; `auto`: 10 times the upper quartile of the"
+        description="the longest time for which heartbeats extend a lease; `auto`: 10 times the upper quartile of the"
         " last runs, at least a minute; null: no limit",
     )
 

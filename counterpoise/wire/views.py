@@ -244,7 +244,7 @@ class JobStory(BaseModel):
     state: str
     value: float | None
     ahead: int | None = Field(
-        description="jobs before it in its queue; 1000 means so many or more"
+        description="jobs before it in its queue; 1000 means that many or more"
     )
     why: list[str] = Field(description="why it is in this state, as sentences")
     attempts: list[AttemptStory] = Field(description="the latest 100, oldest first")

@@ -103,14 +103,14 @@ class Ask(Request):
         examples=["5f0c63f2"],
     )
     max_jobs: int = Field(
-        1, strict=True, ge=1, le=256, description="at most so many jobs"
+        1, strict=True, ge=1, le=256, description="the largest number of jobs to lease"
     )
     wait_s: float = Field(
         0.0,
         strict=True,
         ge=0.0,
         le=60.0,
-        description="wait so long for a job, if there is none now",
+        description="how long to wait for a job if none is ready",
     )
 
 
@@ -133,7 +133,7 @@ class Job(BaseModel):
     )
     heartbeat_s: float = Field(description="send a heartbeat this often")
     timeout_s: float | None = Field(
-        description="heartbeats do not extend the lease beyond so long after its start"
+        description="heartbeats do not extend the lease beyond this time after its start"
     )
 
 
@@ -146,7 +146,7 @@ class Asked(BaseModel):
 
 class Failure(Request):
     kind: ReportedFailure = Field(
-        # Generators would name the type `FailureKind`, which there is
+        # Otherwise generators would name the type `FailureKind`, a name that is taken
         title="Reported kind",
         description="`infeasible`: the point has no value, not retried; `error`: the simulation failed, retried;"
         " `infrastructure`: licence or node, retried",

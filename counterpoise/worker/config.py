@@ -1,4 +1,4 @@
-"""What a worker is started with."""
+"""The configuration of a worker."""
 
 from dataclasses import dataclass
 

@@ -188,7 +188,7 @@ class AskBatcher:
         return True
 
     async def _lease(self, group: Sequence[PendingAsk]) -> list[list[Job]]:
-        """A list of jobs for each ask."""
+        """Lease jobs; returns a list for each ask."""
         asks = [pending.ask for pending in group]
         has_new = any(pending.is_new for pending in group)
         # Asks that wait are served only if a read, which locks nothing, finds ready
@@ -201,7 +201,7 @@ class AskBatcher:
         return [[] for _ in asks]
 
     async def _drained_among(self, unserved: Iterable[Ask]) -> set[str]:
-        """The workers that wait in vain."""
+        """The drained workers among these: they get no jobs, however long they wait."""
         waiting = [ask for ask in unserved if ask.wait_s > 0]
         if not waiting:
             return set()

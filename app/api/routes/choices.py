@@ -18,7 +18,9 @@ EXAMPLE = "mass:3,drag:9"
 
 
 def check_target(target: str | None) -> str | None:
-    """A pattern alone would be refused with itself as the reason."""
+    """A declared pattern would do the same, but its error message would only quote the
+    pattern.
+    """
     if target is not None and re.fullmatch(TARGET, target) is None:
         raise ValueError(f"cannot be read; name objectives with numbers, as {EXAMPLE}")
     return target

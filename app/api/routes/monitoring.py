@@ -1,4 +1,4 @@
-"""What the dashboard draws; anyone can read the same."""
+"""The data that the dashboard draws; any program can read them."""
 
 import re
 from datetime import datetime
@@ -34,20 +34,25 @@ LONGEST_CURSOR = 30_000
 MostSteps = Annotated[
     int,
     Query(
-        ge=2, le=2000, description="at most so many steps, evenly spread over the study"
+        ge=2,
+        le=2000,
+        description="the largest number of steps to return, evenly spread over the study",
     ),
 ]
 
 
 @router.get("/overview", summary="Studies with health, expected end and progress")
 def get_overview(database: DatabaseDep, page: PageRequestDep) -> Page[StudyOverview]:
-    """The oldest first. Ask for few at a time: each study costs several queries."""
+    """Oldest first. Request few at a time: each study costs several queries."""
     return to_page(overview.overview(database, page.after, page.limit), page)
 
 
-@router.get("/studies/{name}/overview", summary="The same for one study")
+@router.get(
+    "/studies/{name}/overview",
+    summary="One study with health, expected end and progress",
+)
 def get_study_overview(name: StudyName, database: DatabaseDep) -> StudyOverview:
-    """Health, expected end and a small line of the hypervolume."""
+    """Health, expected end and the recent hypervolume of one study."""
     return overview.overview_of(database, name)
 
 
@@ -74,7 +79,7 @@ async def get_timeline_request(
         Query(
             ge=1,
             le=20_000,
-            description="without `from`: begin with the last so many attempts before the end",
+            description="without `from`: begin with the first of this number of attempts before the end",
         ),
     ] = None,
     resolution_s: Annotated[

@@ -1,4 +1,4 @@
-"""Points of an engineer's own, and samples that are left out."""
+"""Points that an engineer requests, and samples that an engineer excludes."""
 
 from typing import Annotated
 
@@ -22,7 +22,8 @@ SampleNumber = Annotated[
 def post_sample(
     name: StudyName, body: EvaluatePoint, database: DatabaseDep
 ) -> EvaluatedPoint:
-    """A full sample that counts towards the budget, unless it is outside or partial.
+    """A full sample that counts towards the budget, unless it is partial or requested
+    outside the budget.
 
     Its jobs come before cheap-only ones. 409 if a sample has this point already.
     """

@@ -1,4 +1,4 @@
-"""What engineers call: studies, and what is in them."""
+"""Routes for engineers: studies and their contents."""
 
 from typing import Annotated, Any
 
@@ -208,8 +208,11 @@ def get_steps(
     dependencies=READERS,
 )
 def get_front(name: StudyName, database: DatabaseDep, request: Request) -> FrontView:
-    """The whole front, in the user's units and directions: of samples that keep all
-    limits. Without any, `code` tells so, and `least_violating` has the nearest ones.
+    """The whole front, in the user's units and directions: the nondominated samples
+    that keep all limits.
+
+    If there are none, `code` is the reason, and `least_violating` lists the samples
+    that break the limits least.
     """
     process: PredictionProcess = request.app.state.prediction_process
     return with_estimates(database, process, name, front_view(database, name))
@@ -257,7 +260,8 @@ def post_retry(
 ) -> Retried:
     """Failed jobs are ready again, as if they had not failed; also in a finished study.
 
-    Infeasible points are results and not run again, unless `infeasible` asks for it.
+    Infeasible points are results, and are not run again unless `infeasible` requests
+    it.
     """
     wanted = body or Retry()
     jobs = lifecycle.retry(

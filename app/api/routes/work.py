@@ -1,4 +1,4 @@
-"""What workers call: ask, tell, heartbeat, release, goodbye."""
+"""Routes for workers: ask, tell, heartbeat, release, goodbye."""
 
 import asyncio
 from typing import Annotated, Any
@@ -62,8 +62,8 @@ EXAMPLE = {
 
 @router.post("/ask", summary="Get jobs")
 async def post_ask(ask: Ask, request: Request) -> Asked:
-    """Responds at once if there are jobs, else as soon as there are any, else after
-    `wait_s` with the reason.
+    """Responds as soon as there are jobs, or after `wait_s` with the reason why there
+    are none.
     """
     batcher: AskBatcher = request.app.state.ask_batcher
     ask = limit_to_studies(ask, request)
@@ -75,7 +75,9 @@ async def post_ask(ask: Ask, request: Request) -> Asked:
 
 
 def limit_to_studies(ask: Ask, request: Request) -> Ask:
-    """What a token that is limited to studies may ask for; `*` means all of them."""
+    """The ask, limited to the studies of its token if it has a limit; `*` means all of
+    these.
+    """
     studies: frozenset[str] | None = getattr(request.state, "studies", None)
     if studies is None:
         return ask

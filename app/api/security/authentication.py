@@ -26,7 +26,7 @@ OPEN_FOLDER = "/assets/"  # the files of the dashboard, which hold no data
 
 
 def is_open(scope: Scope) -> bool:
-    """Whether anybody may read this path; a proxy may pass its prefix on."""
+    """Whether this path needs no token; it may begin with the path prefix of a proxy."""
     path: str = scope["path"]
     root_path: str = scope.get("root_path", "")
     if root_path and path.startswith(f"{root_path}/"):

@@ -1,1 +1,1 @@
-"""Health checks, metrics, and that a server is up."""
+"""Health checks, metrics, and the server's uptime."""

@@ -1,4 +1,4 @@
-"""Queries of health checks: they respond in time, although the database does not."""
+"""Queries for health checks, which respond in time even if the database does not."""
 
 import asyncio
 import threading
@@ -13,16 +13,16 @@ WAIT_S = 2.0
 
 
 class BoundedPoll(Generic[T]):
-    """Runs a function in a thread of its own, once at a time: requests that wait for
-    the database occupy all threads of the server.
+    """Runs a function in a thread of its own, one call at a time: requests that wait
+    for the database may occupy all threads of the server.
     """
 
     def __init__(self) -> None:
         self._running: Future[T] | None = None
 
     async def result_of(self, function: Callable[[], T]) -> T:
-        """The result of the call that runs now, or of a new one; raises
-        DatabaseUnusable if it takes long, and lets it run on.
+        """The result of the running call, or of a new one. Raises DatabaseUnusable if
+        it takes too long; the call goes on.
         """
         if self._running is None or self._running.done():
             self._running = _start(function)

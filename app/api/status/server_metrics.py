@@ -210,7 +210,7 @@ def jobs_by_state(figures: Figures) -> Metric:
 
 
 def workers_by_queue(figures: Figures) -> Metric:
-    """Without paused studies, whose jobs no worker is to get."""
+    """Excludes paused studies: no worker gets their jobs."""
     metric = GaugeMetricFamily(
         "counterpoise_queue_workers",
         "Live workers that take these jobs, of active unfinished studies",

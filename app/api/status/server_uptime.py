@@ -1,4 +1,4 @@
-"""Records that a server is up: leases expire only while one is there to receive
+"""Records that a server is up: leases expire only while a server is up to receive
 heartbeats.
 """
 

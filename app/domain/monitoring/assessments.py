@@ -1,4 +1,4 @@
-"""What figures of convergence and of models mean, as codes."""
+"""Assessments of convergence and of models, as codes."""
 
 from collections.abc import Sequence
 

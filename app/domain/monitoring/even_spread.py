@@ -2,7 +2,7 @@
 
 
 def spread(last: int, most: int) -> list[int]:
-    """At most so many of the numbers 1 to `last`, evenly spread, both ends included."""
+    """At most `most` of the numbers 1 to `last`, evenly spread, both ends included."""
     if last <= most:
         return list(range(1, last + 1))
     if most == 1:

@@ -11,13 +11,13 @@ from counterpoise.wire.codes import FailureKind, Outcome
 Slot = tuple[int, int]  # worker, and its slot from 0
 FAILED = (Outcome.FAILED, Outcome.EXPIRED)
 # A worker asks for the next job while its result is on the way: the server may lease the
-# next one first, and for so long both attempts are open.
+# next one first, and until then both attempts are open.
 HANDOVER_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class SlotAttempt:
-    """What the timeline needs of an attempt."""
+    """An attempt, as far as the timeline needs it."""
 
     id: int
     job: int
@@ -38,7 +38,9 @@ class SlotAttempt:
         return self.ended_at - self.started_at
 
     def end(self, now: float) -> float:
-        """A running attempt ends now; a clock that was set back makes none negative."""
+        """When it ended, or now if it is running; never before its start, even if the
+        clock was set back.
+        """
         return max(now if self.ended_at is None else self.ended_at, self.started_at)
 
 
@@ -102,7 +104,9 @@ class SlotAssignment:
 
 
 def _hands_over(holder: SlotAttempt, attempt: SlotAttempt) -> bool:
-    """Attempts that were leased at once are not one after the other."""
+    """Whether the attempt may have followed the holder in its slot, although the holder
+    ended a moment later. Attempts that were leased together cannot.
+    """
     if holder.ended_at is None or holder.started_at >= attempt.started_at:
         return False
     return holder.ended_at - attempt.started_at <= HANDOVER_S
@@ -152,7 +156,7 @@ def _bar(slot: Slot, group: Sequence[SlotAttempt], now: float) -> Bar:
 
 @dataclass(slots=True)
 class SlotTime:
-    """What one slot did in a span."""
+    """How one slot spent a span of time."""
 
     first: float
     last: float
@@ -161,7 +165,7 @@ class SlotTime:
 
 @dataclass(slots=True)
 class ObjectiveTime:
-    """What the slots did that ran one objective."""
+    """How the slots that ran one objective spent their time."""
 
     slots: int = 0
     busy_s: float = 0.0

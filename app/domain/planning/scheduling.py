@@ -75,8 +75,8 @@ def _common_stream(
     ratios: Sequence[float],
     streaming: Collection[int],
 ) -> list[Objective]:
-    """The objective whose stream is that of all cheap ones: the one in which it has
-    begun; before, any of those with the largest ratio.
+    """The objective that holds the common stream of all cheap ones: the one in which it
+    has begun, or before that each of those with the largest ratio.
     """
     if streaming:
         return []
@@ -101,8 +101,8 @@ def _stream(objective: Objective, settling: int) -> Stream:
 
 
 def largest_ratios(study: Study, objectives: Sequence[Objective]) -> list[float]:
-    """Ratios with which all is due that could be with any others: the declared ones,
-    else the largest, as measuring them would cost queries.
+    """The ratios with which most is due: the declared ones, else the largest possible
+    ones, because measuring them would cost queries.
     """
     declared = declared_ratios(study.spec)
     return declared or [study.spec.max_ratio] * len(objectives)
@@ -161,7 +161,9 @@ def _may_become_due(
 def _samples_settled_by(
     jobs: Sequence[Job], objectives: Sequence[Objective], ruled_out: Collection[int]
 ) -> int:
-    """At most how many full samples have no open output after these jobs."""
+    """An upper bound of the number of full samples without open outputs after these
+    jobs.
+    """
     co_objectives = co_objectives_of(objectives)
     outputs: Counter[int] = Counter()
     open_before: dict[int, int] = {}

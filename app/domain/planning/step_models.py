@@ -1,4 +1,4 @@
-"""What a search step leaves behind for predictions."""
+"""What a search step stores for predictions."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from counterpoise.wire.codes import Phase
 
 LAMBDA = 50
-# Of a stream that learns nothing from its values: few generations cover space evenly
+# For a stream that does not learn from its values: large generations cover space evenly
 COMMON_LAMBDA = 500
 NEGLIGIBLE_PLANNING = 0.02  # as a share of a slow run
 
@@ -81,7 +81,7 @@ Decision = Nothing | Generation | SearchStep | Finish
 
 
 def due(progress: Progress) -> Decision:
-    """The one thing that is due now; the caller applies it and calls this again."""
+    """The next decision; the caller applies it and calls `due` again."""
     if progress.phase is Phase.FINISHED:
         return Nothing()
     left = progress.budget - progress.planned

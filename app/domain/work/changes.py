@@ -15,13 +15,13 @@ Limited = Mapping[int, Output]
 
 @dataclass(frozen=True, slots=True)
 class JobChange:
-    """A job's next state; what is not given becomes empty."""
+    """A job's next state; fields that are not given are cleared."""
 
     job: Job
     state: JobState
     lease: str | None = None
-    lease_s: float | None = None  # the lease runs for so long from now
-    # A job returned to ready may be leased after so long
+    lease_s: float | None = None  # for how long the lease runs from now
+    # After which a job that returned to ready may be leased
     backoff_s: float | None = None
     errors: int = 0
     losses: int = 0
@@ -55,7 +55,7 @@ class Result:
 
     @property
     def state(self) -> JobState:
-        """Of a job that ends with this result."""
+        """The state of a job that ends with this result."""
         if self.failure is None:
             return JobState.DONE
         if self.failure is FailureKind.INFEASIBLE:
@@ -107,7 +107,7 @@ class ChangeSet:
 
     @property
     def may_make_steps_due(self) -> bool:
-        """Without a result, too: a withdrawn sample leaves a place of the batch."""
+        """Also without a result: a withdrawn sample frees its place in the batch."""
         return bool(self.results) or self.supersedes_jobs
 
     @property

@@ -42,7 +42,7 @@ class Growth:
 def growth(
     changes: ChangeSet, co_objectives: CoObjectives, most_withdrawn: int
 ) -> Growth:
-    """`most_withdrawn`: so many samples may still give their place in the budget back."""
+    """`most_withdrawn`: how many samples may still give their place in the budget back."""
     grown = Growth()
     grown.objectives = _objective_growth(changes, co_objectives)
     for change in changes.jobs:

@@ -131,10 +131,10 @@ def expire(
     limits: Limits,
     timeout_s: float | None,
 ) -> None:
-    """End the job's lease, which is over.
+    """End the job's expired lease.
 
     A run that took all of its `timeout_s` counts as an error, as if its worker had told
-    so; otherwise there was no sign of life, a loss.
+    so; otherwise there was no sign of life, and it counts as a loss.
     """
     is_timeout = job.ran_until(timeout_s)
     change = _after_error(job, limits) if is_timeout else _after_loss(job, limits)
@@ -200,7 +200,7 @@ def overtake(changes: ChangeSet, job: Job, by: str | None = None) -> None:
 def failed_results(
     job: Job, kind: FailureKind, co_objectives: Sequence[int]
 ) -> list[Result]:
-    """A run that has failed for good gives no value to any of its objectives."""
+    """A failure for each objective of a run that has failed for good."""
     return [
         Result(job.sample, objective, failure=kind)
         for objective in (job.objective, *co_objectives)
@@ -219,7 +219,7 @@ def may_revive(job: Job, attempt: Attempt, timeout_s: float | None) -> bool:
 
 def is_wanted(job: Job, attempt: Attempt, timeout_s: float | None) -> bool:
     """Whether an attempt whose lease expired should go on: its value is missing, and
-    hours may be in it.
+    hours of work may be in it.
     """
     value_is_missing = job.state in (JobState.READY, JobState.LEASED, JobState.FAILED)
     has_expired = attempt.outcome is Outcome.EXPIRED
@@ -231,7 +231,7 @@ def _is_over(attempt: Attempt, timeout_s: float | None) -> bool:
 
 
 def loss_reason(job: Job, attempt: Attempt, timeout_s: float | None) -> CancelReason:
-    """Why a lease is no longer its worker's."""
+    """Why a worker no longer holds its lease."""
     if attempt.outcome is Outcome.CANCELLED:
         return CancelReason.CANCELLED
     if attempt.outcome not in (None, Outcome.EXPIRED):

@@ -86,8 +86,8 @@ def find_still_ruled_out(
     """Samples that leave an infeasible result, but have another one that rules them
     out.
 
-    `results` in the order of the sequence, and `jobs`: all of these samples. The result
-    of a job that is tried again no longer counts.
+    `results` (in the order of the sequence) and `jobs`: all of these samples. The
+    result of a job that is tried again no longer counts.
     """
     changed = {change.job.id: change.state for change in changes.jobs}
     taken_back = set()  # sample, output
@@ -110,7 +110,8 @@ def find_still_ruled_out(
 def limits_of_cheap_runs(study: Study, objectives: Sequence[Objective]) -> Limited:
     """The outputs whose limits rule a sample out: those of cheap runs.
 
-    A limit that a slow run breaks saves nothing: the sample's slow run is done.
+    A slow run that breaks a limit rules nothing out, because the sample has no slower
+    run to save.
     """
     threshold = study.spec.cheap_threshold
     limited = {}

@@ -1,4 +1,4 @@
-"""What the models believe of points whose values are still to come."""
+"""What the models believe about points whose values are still to come."""
 
 from typing import Literal
 

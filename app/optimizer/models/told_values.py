@@ -29,7 +29,7 @@ def pooled_told(snapshot: Snapshot, i: int) -> Told:
 
 
 def full_values(snapshot: Snapshot, i: int) -> Data:
-    """Of complete, incomplete, running and infeasible full samples."""
+    """The values of complete, incomplete, running and infeasible full samples."""
     incomplete = snapshot.incomplete(i)
     X = np.vstack([snapshot.X, incomplete.X])
     y = np.append(snapshot.F[:, i], incomplete.y)
@@ -42,6 +42,6 @@ def full_values(snapshot: Snapshot, i: int) -> Data:
 
 
 def _worst(snapshot: Snapshot, i: int, y: Floats) -> float | None:
-    """The value that infeasible points get, so that the search leaves their region."""
+    """The value for infeasible points, so that the search leaves their region."""
     told = np.append(y, snapshot.extra[i].y)
     return float(told.max()) if len(told) else None

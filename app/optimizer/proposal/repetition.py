@@ -22,8 +22,8 @@ from app.optimizer.snapshot import Snapshot
 def with_repetition(
     problem: Problem, snapshot: Snapshot, proposal: Proposal
 ) -> Proposal:
-    """The new full sample of which the models know most is replaced by the sample of
-    the front of which they know least, if they know less of it.
+    """Replace the new full sample that the models predict with the smallest uncertainty
+    by the sample of the front with the largest, if that one is more uncertain.
     """
     noisy = [
         i for i, objective in enumerate(problem.objectives) if objective.noise != 0.0

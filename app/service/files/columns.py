@@ -1,6 +1,4 @@
-"""The columns of samples in CSV files: the same names for what is written and for what
-is read.
-"""
+"""The columns of samples in CSV files: exports and imports use the same names."""
 
 from dataclasses import dataclass, field
 

@@ -1,6 +1,5 @@
-"""Evaluations in CSV: a header, then a row for each point.
-
-An empty cell is not known; decimals have a point.
+"""Evaluations in CSV: a header, then a row for each point. An empty cell means that the
+value is unknown; decimals have a point.
 """
 
 import csv

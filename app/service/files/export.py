@@ -57,7 +57,7 @@ def _pages(database: Database, name: str, what: What) -> Pages:
 def _of_same_study(
     database: Database, study: Study, pages: Pages
 ) -> Iterator[Sequence[BaseModel]]:
-    """Breaks off if another study has got the name meanwhile."""
+    """The pages; StateChanged as soon as another study has taken the name."""
     for page in pages:
         with database.read() as connection:
             if require_study(connection, study.name).id != study.id:

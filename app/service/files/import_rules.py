@@ -102,7 +102,9 @@ class ImportChanges:
         return points
 
     def _place_of(self, row: KnownEvaluation, here: Sequence[KnownEvaluation]) -> int:
-        """Which of the rows at its point it belongs to; one more: none of them."""
+        """The index of the row at its point that it belongs to; the number of these
+        rows if it belongs to none.
+        """
         if not self.noisy:
             return 0
         for place, other in enumerate(here):
@@ -293,7 +295,7 @@ class ImportChanges:
                 self.changes.results.append(replace(result, of_job=False))
 
     def _add_values(self, home: Existing, given: Known) -> None:
-        """What no job of the sample brings."""
+        """Add the values of outputs that no job of the sample returns."""
         awaited: set[int] = set()
         for job in home.jobs:
             if job.state is not JobState.DONE:

@@ -58,7 +58,7 @@ def to_view(
 
 
 def parse_target(spec: Specification, target: str) -> dict[int, float]:
-    """Wished values by the objective's position."""
+    """Target values by the objective's position."""
     target_values: dict[int, float] = {}
     for part in target.split(","):
         name, _, value = part.partition(":")

@@ -1,4 +1,4 @@
-"""The list of studies with what one must know of each: a constant number of queries per
+"""The list of studies with a summary of each, in a constant number of queries per
 study.
 """
 
@@ -33,7 +33,7 @@ def overview(
 
 
 def overview_of(database: Database, name: str) -> StudyOverview:
-    """The same for one study."""
+    """The summary of one study."""
     with database.read() as connection:
         study = require_study(connection, name)
     return _overview(database, study, live_worker_views(database))

@@ -17,8 +17,8 @@ class JoinedRun:
     kind: StepKind
     objective: int
     number: int
-    # Among the samples of the objective, of which others are at (id, 0): as if the
-    # step had made a sample of its own
+    # In the order of the objective's samples, where a sample of its own step is at
+    # (id, 0): as if this step had made a sample of its own
     place: tuple[int, int]
 
     @property

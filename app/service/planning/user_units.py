@@ -1,5 +1,5 @@
-"""Points in the user's units, and the numbers that the optimiser has for them: of a
-discrete or categorical variable the number of the level.
+"""Conversion between the user's units and the optimiser's numbers: of a discrete or
+categorical variable, the number of the level.
 """
 
 from collections.abc import Sequence

@@ -61,7 +61,7 @@ from counterpoise.wire.specification import (
     Specification,
 )
 
-SEED_BITS = 53  # so many fit into a number of JavaScript, which has no integers
+SEED_BITS = 53  # JavaScript represents integers of this size exactly
 
 
 def create(
@@ -128,7 +128,7 @@ def _new_objectives(spec: Specification, default_lease_s: float) -> list[NewObje
 
 
 def _require_same(study: Study, given: Specification) -> None:
-    """A seed that the server has drawn may be given, too."""
+    """The specification may also contain the seed that the server drew."""
     existing = study.spec
     if given.seed == study.seed:
         existing = existing.model_copy(update={"seed": study.seed})

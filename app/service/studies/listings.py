@@ -149,7 +149,7 @@ def _last_line(message: str | None) -> str | None:
 def list_attempts(
     database: Database, name: str, after: int, limit: int
 ) -> list[tuple[int, AttemptView]]:
-    """All attempts of at most so many jobs; a job without any is listed once."""
+    """All attempts of at most `limit` jobs; a job without any is listed once."""
     with database.read() as connection:
         study = require_study(connection, name)
         names = {

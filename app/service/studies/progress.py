@@ -1,4 +1,4 @@
-"""What engineers see of a study, in a constant number of queries."""
+"""A study as engineers see it, in a constant number of queries."""
 
 import statistics
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Goodbye: a worker's process has ended, and holds no job any more."""
+"""Goodbye: a worker's process has ended and no longer holds jobs."""
 
 from app.service.work.release import release
 from app.store.database import Database

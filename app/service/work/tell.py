@@ -48,8 +48,8 @@ def tell(database: Database, items: Sequence[Tell]) -> list[Told]:
 
 @dataclass(frozen=True, slots=True)
 class _Locked:
-    """What tells refer to: studies, their objectives, and by lease the job and the
-    attempt.
+    """The locked rows that tells refer to: studies, their objectives, and by lease the
+    job and the attempt.
     """
 
     studies: Sequence[Study]

@@ -153,7 +153,7 @@ def from_json(types: Mapping[str, TypeEngine[Any]], parameter: str) -> Given:
         f'"{name}" {kind.compile(dialect=_POSTGRESQL)}' for name, kind in types.items()
     )
     # PostgreSQL expects 100 rows, and would rather read all of a small table than seek
-    # so many. Of a LIMIT that it does not know (here none) it expects a tenth. Written
+    # that many. Of a LIMIT that it does not know (here none) it expects a tenth. Written
     # as text, with no column named twice, because psycopg parses a statement longer
     # than 4096 characters anew each time.
     rows = f"json_to_recordset(:{parameter}) AS given({columns})"

@@ -62,7 +62,7 @@ class LastAttempt:
 def last_attempt_of_each(
     connection: Connection, ids: Sequence[int]
 ) -> dict[int, LastAttempt]:
-    """The last attempt of each of these jobs; of a message the end."""
+    """The last attempt of each of these jobs, with the end of its message."""
     latest = (
         select(attempts.c.job_id, func.max(attempts.c.number).label("number"))
         .where(in_array(attempts.c.job_id, "ids", ids))

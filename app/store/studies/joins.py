@@ -27,7 +27,7 @@ def find_joins(
     proposed: Sequence[NewSample],
     promoted: Collection[int],
 ) -> list[Join]:
-    """Under the study's lock."""
+    """The proposals that are existing samples; to be called under the study's lock."""
     existing = samples_at_points(
         connection, study, [tuple(sample.x) for sample in proposed]
     )
@@ -51,7 +51,7 @@ def join_samples(
     *,
     number: int,
 ) -> None:
-    """The jobs that existing samples lack; `number`: that of a search step."""
+    """Add the jobs that existing samples lack; `number`: of the search step."""
     wanted = {join.sample: join.runs for join in joins if join.runs}
     if not wanted:
         return
@@ -67,12 +67,12 @@ def join_samples(
 
 
 def recorded(joins: Sequence[Join]) -> dict[str, Any]:
-    """The part of the step's record; none without joins."""
+    """The joins as a part of the step's record; empty without joins."""
     return {RECORDED: [asdict(join) for join in joins]} if joins else {}
 
 
 def recorded_joins(connection: Connection, study: int) -> list[tuple[StepId, Join]]:
-    """Those of all executed steps of a study."""
+    """The joins of all executed steps of a study."""
     query = select(
         steps.c.id,
         steps.c.kind,
@@ -89,7 +89,7 @@ def recorded_joins(connection: Connection, study: int) -> list[tuple[StepId, Joi
 
 
 def proposals_of(connection: Connection, step: Step) -> list[NewSample]:
-    """What a step proposed, in its order."""
+    """The samples that a step proposed, in its order."""
     joins = recorded_joins(connection, step.study)
     of_others = set()
     for other, join in joins:

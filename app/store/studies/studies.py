@@ -257,8 +257,9 @@ def find_queues(connection: Connection, names: Collection[str] | None) -> list[Q
 
 
 def open_queues(connection: Connection, names: Collection[str] | None) -> list[Queue]:
-    """Those of them that may have jobs to lease: of a server's finished studies there
-    are soon many more.
+    """The queues of these studies (None: of all) that may have jobs to lease.
+
+    Those of finished studies are left out, because a server has many of them in time.
     """
     return _queues(connection, names, _OPEN_QUEUES, _OPEN_QUEUES_OF)
 

@@ -1,4 +1,4 @@
-"""Leases that run: moving their deadlines, and finding those that are over."""
+"""Deadlines of leases: extending them, and finding the leases that are over."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -145,7 +145,7 @@ def page_of_workers(connection: Connection, after: int, limit: int) -> list[Work
 
 
 def forget_idle_workers(connection: Connection, idle_s: float, most: int) -> int:
-    """Delete workers that were not seen for so long, never had a job, and are not
+    """Delete workers that were not seen for this time, never had a job, and are not
     drained; returns how many.
     """
     has_attempt = select(attempts.c.id).where(attempts.c.worker_id == workers.c.id)

@@ -1,5 +1,5 @@
-"""What `counterpoise run` leaves behind: tables, CSV files, a picture, and what to do
-next.
+"""What `counterpoise run` prints and writes at its end: tables, CSV files, a picture,
+and what to do next.
 """
 
 import importlib.util
@@ -73,7 +73,9 @@ def print_next(
     *,
     server: str | None,
 ) -> None:
-    """`server`: the running one that was used, if it was not the study's own."""
+    """`server`: the URL of the running server that was used, if the study did not start
+    its own.
+    """
     name = result.study.name
     command = f"counterpoise run {file}"
     if server is not None:

@@ -36,7 +36,9 @@ def jobs(
     newest: Annotated[
         bool, typer.Option("--newest", help="The newest first; else the oldest.")
     ] = False,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = MOST_SHOWN,
+    limit: Annotated[
+        int, typer.Option(min=1, help="The largest number of jobs to list.")
+    ] = MOST_SHOWN,
     url: Url = DEFAULT_URL,
     token: Token = None,
     as_json: AsJson = False,

@@ -1,4 +1,4 @@
-"""GET /overview: the list of studies with what one must know of each."""
+"""GET /overview: the list of studies with a summary of each."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,7 +14,7 @@ class EtaView(BaseModel):
 
 
 class StudyOverview(StudySummary):
-    """A summary with health, expected end and a small line of the hypervolume."""
+    """A study with its health, expected end and recent hypervolume."""
 
     model_config = ConfigDict(
         json_schema_extra={

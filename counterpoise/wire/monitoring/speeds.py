@@ -38,5 +38,7 @@ class WorkerSpeed(BaseModel):
 
 class SpeedsView(BaseModel):
     study: str
-    considered: int = Field(description="at most so many attempts of each run are read")
+    considered: int = Field(
+        description="how many of the latest attempts of each run are read"
+    )
     items: list[WorkerSpeed] = Field(description="the slowest first")

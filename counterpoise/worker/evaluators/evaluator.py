@@ -28,7 +28,7 @@ class Evaluation(Protocol):
     """A running evaluation."""
 
     def wait(self, timeout_s: float | None) -> EvaluationResult | None:
-        """The result; None if there is none after so long. Called from one thread."""
+        """The result; None if there is none after this time. Called from one thread."""
 
     def cancel(self, reason: str) -> None:
         """End it: a wait, present or following, returns quickly.
