@@ -199,9 +199,7 @@ def test_retry_returns_failed_jobs_to_ready_as_if_never_tried(
     lab.fail(first, "error")
     lab.fail(second, "error")
     lab.fail(other, "error")
-    assert any(
-        "2 of 2 evaluated jobs failed" in item.detail for item in lab.view().health
-    )
+    assert "jobs_failed" in lab.health()
     assert retry(database, "wing", ["crash"]) == 2
     assert retry(database, "wing", ["crash"]) == 0
     assert lab.view().objectives[1].failed == 0
