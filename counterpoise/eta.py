@@ -153,7 +153,7 @@ def _why_unknown(
             return "the next step is not being planned"
     for run in runs:
         if run.duration_quartiles_s is None:
-            return f"{run.name} has been evaluated too seldom"
+            return f"{run.name} has had too few evaluations"
     for run in runs:
         if not any(matches(worker.objectives, run.name) for worker in workers):
             return f"no live worker takes {run.name}"

@@ -195,7 +195,7 @@ class Connection:
             hint = f"the server has version {version}, this is {__version__}; install the same version here"
             return UnexpectedResponse(f"{what}: {hint}")
         return UnexpectedResponse(
-            f"{what}, although it has the same version; look into its log"
+            f"{what}, although it has the same version; see its log"
         )
 
     def _headers(self) -> dict[str, str]:

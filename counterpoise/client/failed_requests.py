@@ -59,7 +59,7 @@ def transport_error(url: str, error: httpx.TransportError) -> RequestFailed:
         return url_error(url)
     if isinstance(error, httpx.ReadTimeout | httpx.WriteTimeout):
         return ServerUnavailable(
-            f"{url} did not respond in time; try again, or look into its log"
+            f"{url} did not respond in time; try again, or see its log"
         )
     reason = str(error) or "no response"
     if "CERTIFICATE_VERIFY_FAILED" in reason:

@@ -113,5 +113,7 @@ def _summary(results: list["Replayed"]) -> list[str]:
             changed[name, then, now] = None
     lines = [f"{name} was {then}, is now {now}" for name, then, now in changed]
     if not lines and not all(result.equal for result in results):
-        return ["all versions are those of then: the data or the program were changed"]
+        return [
+            "all versions are the same as then: the data or the program have changed"
+        ]
     return lines

@@ -88,12 +88,12 @@ class WorkerLoop:
         if self._identity is None:
             return
         if self._identity.is_shared:
-            message = "another process of this machine works under the same name"
+            message = "another process on this machine uses the same name"
             self._log.warning(message, worker=self._config.name)
         if self._identity.previous is not None:
             released = self._end_process(self._identity.previous)
             if released:
-                message = "gave up the jobs of the process before"
+                message = "gave up the jobs of the previous process"
                 self._log.info(message, jobs=len(released))
 
     def _say_goodbye(self) -> None:

@@ -231,7 +231,7 @@ def test_too_few_evaluations_are_said() -> None:
     )
     assert (
         eta(study(fresh, budget=30), [worker("w", "*")]).unknown
-        == "drag has been evaluated too seldom"
+        == "drag has had too few evaluations"
     )
 
 

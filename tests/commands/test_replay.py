@@ -63,7 +63,7 @@ def test_a_different_step_exits_with_1_and_prints_the_distance(
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
         "different initial              3 of 4 samples equal; at most 0.707 apart in the unit cube",
-        "all versions are those of then: the data or the program were changed",
+        "all versions are the same as then: the data or the program have changed",
     ]
     assert json.loads(run("wing", "initial", "--json").stdout)["equal"] is False
 

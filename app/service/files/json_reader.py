@@ -158,4 +158,4 @@ def _unknown_name(kind: str, name: str, names: tuple[str, ...]) -> str:
 
 
 def _unknown_kind(kind: object, kinds: list[str]) -> str:
-    return f"{shortened(kind)} is no kind of failure; there are {', '.join(kinds)}"
+    return f"{shortened(kind)} is not a kind of failure; there are {', '.join(kinds)}"

@@ -159,13 +159,13 @@ def _output(
 
 def _detail(assessment: ModelAssessment, last: ModelAtStep | None) -> str:
     if last is None or last.skill is None:
-        return "There is no model that could be judged yet."
+        return "There is no model to judge yet."
     explained = f"it explains {max(100.0 * last.skill, 0.0):.0f} % of the variation"
     sentences = {
         ModelAssessment.UNKNOWN: "Too few values to judge the model.",
         ModelAssessment.GOOD: f"The model predicts well: {explained}.",
         ModelAssessment.FAIR: f"The model shows the trend: {explained}.",
         ModelAssessment.POOR: f"The model hardly helps: {explained}.",
-        ModelAssessment.OVERCONFIDENT: f"Its errors are larger than it expects, although {explained}.",
+        ModelAssessment.OVERCONFIDENT: f"Its errors are larger than it predicts, although {explained}.",
     }
     return sentences[assessment]

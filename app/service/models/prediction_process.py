@@ -45,7 +45,7 @@ class PredictionProcess:
         """None if a later step has replaced the models meanwhile."""
         if not self._lock.acquire(timeout=LONGEST_WAIT_S):
             raise PredictionsBusy(
-                "the server predicts for others; try again in a moment, with fewer points"
+                "the server is computing other predictions; try again in a moment, with fewer points"
             )
         try:
             if self._pool is None:

@@ -32,8 +32,8 @@ def hanging_run_items(
 def _hanging_run(run: RunningJob, took_s: float) -> HealthItem:
     detail = (
         f"job {run.job} ({run.objective_name}) has run for {format_span(took_s)} with worker {run.worker}, more than"
-        f" {FACTOR:.0f} times as long as three quarters of such runs; see `counterpoise explain {run.job}`;"
-        f" `counterpoise job cancel {run.job}` ends it, `timeout_s: auto` would have"
+        f" {FACTOR:.0f} times the upper quartile of such runs; see `counterpoise explain {run.job}`;"
+        f" `counterpoise job cancel {run.job}` ends it, and `timeout_s: auto` does so by itself"
     )
     return HealthItem(
         code=HealthCode.RUN_HANGS,
