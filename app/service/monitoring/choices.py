@@ -11,8 +11,6 @@ from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.specification import Specification
 from counterpoise.wire.views import FrontItem
 
-MINIMIZE = "minimize"
-
 
 def list_choices(database: Database, name: str, target: str | None) -> ChoicesView:
     """`target` is "mass:3,drag:9" in the user's units; any subset of the objectives."""
@@ -22,27 +20,22 @@ def list_choices(database: Database, name: str, target: str | None) -> ChoicesVi
     designs = front(database, name)
     if not designs:
         return ChoicesView(study=name, items=[])
-    signs = [
-        1.0 if objective.direction == MINIMIZE else -1.0
-        for objective in spec.objectives
-    ]
-    values = [minimised(spec, signs, design) for design in designs]
+    values = [minimised(spec, design) for design in designs]
     items = [
         to_view(Choice.BEST, designs[choices.best_in(values, index)], objective)
         for index, objective in enumerate(spec.objective_names)
     ]
     items.append(to_view(Choice.KNEE, designs[choices.knee(values)]))
     if target_values:
-        signed = {index: signs[index] * value for index, value in target_values.items()}
-        items.append(to_view(Choice.NEAREST, designs[choices.nearest(values, signed)]))
+        nearest = choices.nearest(values, target_values)
+        items.append(to_view(Choice.NEAREST, designs[nearest]))
     return ChoicesView(study=name, items=items)
 
 
-def minimised(
-    spec: Specification, signs: list[float], design: FrontItem
-) -> list[float]:
-    named = zip(signs, spec.objective_names, strict=True)
-    return [sign * design.values[name] for sign, name in named]
+def minimised(spec: Specification, design: FrontItem) -> list[float]:
+    return [
+        objective.sign * design.values[objective.name] for objective in spec.objectives
+    ]
 
 
 def to_view(
@@ -58,12 +51,13 @@ def to_view(
 
 
 def parse_target(spec: Specification, target: str) -> dict[int, float]:
-    """Target values by the objective's position."""
+    """Minimised target values by the objective's position."""
     target_values: dict[int, float] = {}
     for part in target.split(","):
         name, _, value = part.partition(":")
         if name not in spec.objective_names:
             hint = did_you_mean(name, spec.objective_names)
             raise ObjectiveUnknown(f"{name!r} is not an objective of the study{hint}")
-        target_values[spec.objective_names.index(name)] = float(value)
+        index = spec.objective_names.index(name)
+        target_values[index] = spec.objectives[index].sign * float(value)
     return target_values

@@ -52,7 +52,7 @@ def compute_step(database: Database, step: Step, fit: Map = map) -> Plan:
         objectives = objectives_of(connection, step.study)
         ratios = step.inputs.ratios or [1.0] * len(objectives)
         problem = problem_of(study.spec, ratios, step.inputs.cheap)
-        past = read_past(connection, study.spec.variables, problem, step)
+        past = read_past(connection, study.spec, problem, step)
         snapshot = (
             search_snapshot(connection, problem, past, step)
             if step.kind is StepKind.SEARCH

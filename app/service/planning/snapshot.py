@@ -22,7 +22,6 @@ from app.service.models.forecasts import forecasts
 from app.service.planning.joined_samples import JoinedRun, joined_runs
 from app.service.planning.past_samples import Failures, Past, Values
 from app.service.planning.user_units import (
-    Declared,
     optimizer_requirements,
     optimizer_variables,
     to_numbers,
@@ -63,7 +62,7 @@ def _noise(declared: float) -> float | None:
 
 
 def read_past(
-    connection: Connection, declared: Declared, problem: Problem, step: Step
+    connection: Connection, spec: Specification, problem: Problem, step: Step
 ) -> Past:
     all_samples = samples_of(connection, step.study)
     runs = joined_runs(connection, step.study, all_samples)
@@ -91,14 +90,14 @@ def read_past(
         if is_wanted:
             proposed[objective].add(sample)
     imported = {sample.id for sample in samples if sample.is_imported}
-    X = to_numbers(declared, [sample.x for sample in samples])
+    X = to_numbers(spec.variables, [sample.x for sample in samples])
     excluded = excluded_until(connection, step.study, step.due_seq)
     evaluations = [
         evaluation
         for evaluation in evaluations_until(connection, step.study, step.due_seq)
         if evaluation.sample not in excluded
     ]
-    values, failures = _by_objective(evaluations, objectives, problem)
+    values, failures = _by_objective(evaluations, objectives, spec)
     return Past(
         samples=samples,
         U=encode(problem.variables, X),
@@ -158,14 +157,10 @@ def _is_of_later_promotion(sample: Sample, number: int) -> bool:
 def _by_objective(
     evaluations: Sequence[Evaluation],
     objectives: Sequence[StudyObjective],
-    problem: Problem,
+    spec: Specification,
 ) -> tuple[list[Values], list[Failures]]:
     positions = {objective.id: objective.position for objective in objectives}
-    signs = [
-        -1.0 if objective.direction == "maximize" else 1.0
-        for objective in problem.objectives
-    ]
-    signs += [1.0] * len(problem.constraints)
+    signs = [output.sign for output in spec.outputs]
     values: list[Values] = [{} for _ in objectives]
     failures: list[Failures] = [{} for _ in objectives]
     for evaluation in evaluations:

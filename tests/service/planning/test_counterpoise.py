@@ -134,7 +134,7 @@ def last_snapshot(lab: Lab) -> tuple[Past, Any]:
         spec = parse_specification({**SPEC, **STUDY})
         assert step.inputs.ratios is not None
         problem = problem_of(spec, step.inputs.ratios, step.inputs.cheap)
-        past = read_past(connection, spec.variables, problem, step)
+        past = read_past(connection, spec, problem, step)
         return past, search_snapshot(connection, problem, past, step)
 
 
