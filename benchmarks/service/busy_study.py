@@ -1,5 +1,5 @@
-"""A study that keeps a planner fitting models: its workers answer at once, or hold back
-while it shall be idle.
+"""A study that keeps a planner fitting models: its workers respond at once, or hold
+back while the planner is to be idle.
 """
 
 import threading

@@ -47,7 +47,7 @@ class Client:
         answer = response.read()
         if response.status >= 300:
             raise RuntimeError(
-                f"{method} {path} answered {response.status}: {answer[:500]!r}"
+                f"{method} {path}: status {response.status}: {answer[:500]!r}"
             )
         return json.loads(answer)
 

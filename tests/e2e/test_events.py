@@ -1,4 +1,6 @@
-"""Listeners: none misses anything or hears it twice, and they cost next to nothing."""
+"""Event listeners: none misses an event or gets one twice, and they cost next to
+nothing.
+"""
 
 import asyncio
 import random

@@ -33,7 +33,7 @@ SEARCH = (steps.c.kind == "search") & (steps.c.number == 1)
 
 
 def work_off(database: Database) -> int:
-    """Tell all that is ready; answers how many jobs."""
+    """Tell all that is ready; returns how many jobs."""
     (jobs,) = serve_asks(
         database,
         [Ask(worker="test", studies=["*"], objectives=["*"], max_jobs=256)],

@@ -147,7 +147,7 @@ def test_a_backup_made_while_everything_runs_is_a_study_that_goes_on(
         assert restored.tell(running).status == 200
         assert restored.tell(later).status == 404
         restored.expire()  # what was asked before that moment and told after it
-        restored.ripen()
+        restored.end_backoffs()
         assert restored.run().phase == "finished"
     finally:
         again.close()

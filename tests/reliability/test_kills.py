@@ -77,7 +77,7 @@ def test_killed_tell_is_recorded_completely_or_not_at_all(
 ) -> None:
     (job,) = lab.ask("crash")
     with changes_if(lab, happens):
-        faults.run_until_killed(point, tell, lab.database, [lab.said(job, 1.0)])
+        faults.run_until_killed(point, tell, lab.database, [lab.tell_of(job, 1.0)])
     assert (lab.job(job.job)["state"] == "done") == happens
     for _ in range(2):  # a worker without a response tells again
         assert lab.tell(job, 1.0).status == 200

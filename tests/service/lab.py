@@ -74,7 +74,7 @@ class Lab:
         database.write(record_uptime)
 
     def plan(self) -> int:
-        """Run every step that is due; answers how many."""
+        """Run every step that is due; returns how many."""
         done = 0
         while plan_one(self.database):
             done += 1
@@ -97,10 +97,10 @@ class Lab:
         return serve_asks(self.database, [ask], heartbeat_s=20.0)[0]
 
     def tell(self, job: Job, told: float | None = None, **more: Any) -> Told:
-        (answer,) = tell(self.database, [self.said(job, told, **more)])
+        (answer,) = tell(self.database, [self.tell_of(job, told, **more)])
         return answer
 
-    def said(self, job: Job, told: float | None = None, **more: Any) -> Tell:
+    def tell_of(self, job: Job, told: float | None = None, **more: Any) -> Tell:
         return Tell(
             job=job.job,
             lease=job.lease,
@@ -116,8 +116,8 @@ class Lab:
         return answer
 
     def expire(self, *held: Job) -> int:
-        """Let these leases (all, if none is said) run out, in a world whose servers
-        have been up for long.
+        """Let these leases (all, if none is given) expire, as if servers had been up
+        for a long time.
         """
         ids = [job.job for job in held]
 
@@ -129,7 +129,7 @@ class Lab:
         self.database.write(age)
         return expire_leases(self.database)
 
-    def ripen(self) -> None:
+    def end_backoffs(self) -> None:
         """End every back-off."""
         self.database.write(
             lambda connection: connection.execute(jobs.update().values(ready_at=None))
@@ -142,7 +142,7 @@ class Lab:
         for _ in range(rounds):
             planned = self.plan()
             got = self.ask(most=8)
-            said = [self.said(job, also=also_of(job)) for job in order(got)]
+            said = [self.tell_of(job, also=also_of(job)) for job in order(got)]
             assert all(answer.status == 200 for answer in tell(self.database, said))
             if not got and not planned:
                 break
@@ -152,7 +152,7 @@ class Lab:
         """Go on until this search step is planned."""
         while self.rows(studies)[0]["step"] < step:
             got = self.ask(most=8)
-            tell(self.database, [self.said(job) for job in got])
+            tell(self.database, [self.tell_of(job) for job in got])
             assert self.plan() or got
 
     def view(self) -> StudyView:

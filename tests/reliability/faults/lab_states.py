@@ -66,7 +66,7 @@ def expire_all(lab: Lab) -> int:
     """All leases expire, and their jobs are ready without a back-off."""
     make_overdue(lab)
     expired = expire_leases(lab.database)
-    lab.ripen()
+    lab.end_backoffs()
     return expired
 
 

@@ -106,7 +106,7 @@ def test_expiry_waits_for_a_tell_that_is_being_written(
     (job,) = lab.ask("crash")
     make_overdue(lab)
     with faults.held(
-        "tell.written", tell, lab.database, [lab.said(job, 1.0)]
+        "tell.written", tell, lab.database, [lab.tell_of(job, 1.0)]
     ) as telling:
         results = telling.run_beside(lambda: expire_leases(lab.database))
     assert results.held[0].status == 200
@@ -126,7 +126,9 @@ def test_tell_whose_lease_expires_meanwhile_is_recorded(
     make_overdue(lab)
     if lab.database.is_sqlite:
         pytest.skip("on SQLite a tell that has begun is the only writer")
-    with faults.held("tell.begun", tell, lab.database, [lab.said(job, 1.0)]) as telling:
+    with faults.held(
+        "tell.begun", tell, lab.database, [lab.tell_of(job, 1.0)]
+    ) as telling:
         assert expire_all(lab) == 1
         (other,) = lab.ask("crash")
         assert other.job == job.job
@@ -144,7 +146,7 @@ def test_one_of_two_tells_on_one_lease_is_refused(
     lab: Lab, faults: FaultPoints, point: str
 ) -> None:
     (job,) = lab.ask("crash")
-    with faults.held(point, tell, lab.database, [lab.said(job, 1.0)]) as telling:
+    with faults.held(point, tell, lab.database, [lab.tell_of(job, 1.0)]) as telling:
         results = telling.run_beside(lambda: lab.tell(job, 2.0))
     statuses = {1.0: results.held[0].status, 2.0: results.other.status}
     assert sorted(statuses.values()) == [200, 409]
@@ -161,7 +163,7 @@ def test_first_value_stands_when_two_leases_tell_at_once(
     (old,) = lab.ask("crash")
     expire_all(lab)
     (new,) = lab.ask("crash")
-    with faults.held(point, tell, lab.database, [lab.said(old, 1.0)]) as telling:
+    with faults.held(point, tell, lab.database, [lab.tell_of(old, 1.0)]) as telling:
         results = telling.run_beside(lambda: lab.tell(new, 2.0))
     assert (results.held[0].status, results.other.status) == (200, 200)
     told = told_values(lab)

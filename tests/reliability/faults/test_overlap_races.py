@@ -90,7 +90,7 @@ def test_cancel_beside_a_tell_keeps_the_value(
             return "refused"
 
     with faults.held(
-        "tell.written", tell, lab.database, [lab.said(job, 1.0)]
+        "tell.written", tell, lab.database, [lab.tell_of(job, 1.0)]
     ) as telling:
         results = telling.run_beside(cancel)
     assert (results.held[0].status, results.other) == (200, "refused")
@@ -101,7 +101,7 @@ def test_cancel_beside_a_tell_keeps_the_value(
 def test_goodbye_beside_a_tell_keeps_the_value(lab: Lab, faults: FaultPoints) -> None:
     told, held = lab.ask("crash", most=2, worker="node", instance="p1")
     with faults.held(
-        "tell.written", tell, lab.database, [lab.said(told, 1.0)]
+        "tell.written", tell, lab.database, [lab.tell_of(told, 1.0)]
     ) as telling:
         results = telling.run_beside(lambda: goodbye(lab.database, "node", "p1"))
     assert results.held[0].status == 200
@@ -156,7 +156,9 @@ def test_slots_that_arrive_beside_a_tell_make_one_step_due(
     first, _ = lab.ask("crash", most=2, worker="slow")
     for job in lab.ask("mass", most=50):
         lab.tell(job)
-    with faults.held("tell.written", tell, database, [lab.said(first, 1.0)]) as telling:
+    with faults.held(
+        "tell.written", tell, database, [lab.tell_of(first, 1.0)]
+    ) as telling:
         results = telling.run_beside(lambda: follow_slots(database))
     assert results.held[0].status == 200
     due = [row for row in lab.rows(steps) if row["state"] == "due"]

@@ -164,8 +164,8 @@ class OtherUnits(Lab):
 
     factors: ClassVar = {"drag": 1024.0, "lift": 0.125}
 
-    def said(self, job: Job, told: float | None = None, **more: Any) -> Tell:
-        exact = super().said(job, told, **more)
+    def tell_of(self, job: Job, told: float | None = None, **more: Any) -> Tell:
+        exact = super().tell_of(job, told, **more)
         also = {name: y * self.factors[name] for name, y in exact.also.items()}
         value = (exact.value or 0.0) * self.factors.get(job.objective, 1.0)
         return exact.model_copy(update={"value": value, "also": also})

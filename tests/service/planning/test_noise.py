@@ -35,8 +35,8 @@ class NoisyLab(Lab):
 
     rng = np.random.default_rng(5)
 
-    def said(self, job: Job, told: float | None = None, **more: Any) -> Tell:
-        exact = super().said(job, told, **more)
+    def tell_of(self, job: Job, told: float | None = None, **more: Any) -> Tell:
+        exact = super().tell_of(job, told, **more)
         if job.objective != "crash" or exact.value is None:
             return exact
         noise = 0.5 * self.rng.standard_normal()

@@ -132,7 +132,7 @@ def test_tells_in_one_list_are_split_where_a_step_becomes_due(
     running = lab.ask("crash", most=3)
     from app.service.work.tell import tell
 
-    tell(database, [lab.said(job) for job in running])
+    tell(database, [lab.tell_of(job) for job in running])
     step = search_steps(lab)[-1]
     (study,) = lab.rows(studies)
     assert step["state"] == "due"

@@ -163,7 +163,7 @@ def test_tells_that_arrive_together_make_the_same_steps_due_as_one_by_one(
     for _ in range(1000):
         planned, got = lab.plan(), lab.ask(most=16)
         tell(
-            database, [lab.said(job) for job in shuffled(len(got))(got)]
+            database, [lab.tell_of(job) for job in shuffled(len(got))(got)]
         ) if got else None
         if not got and not planned:
             break

@@ -167,7 +167,7 @@ def test_jobs_that_failed_for_good(lab: Lab) -> None:
     message = found.attempts[0].message or ""
     assert (len(message), message[-7:]) == (2000, "the end")
     lab.expire(third)
-    lab.ripen()
+    lab.end_backoffs()
     (third,) = [job for job in lab.ask("crash", most=8) if job.job == third.job]
     lab.expire(third)
     assert story(lab, third).why == [

@@ -68,7 +68,7 @@ def test_a_heartbeat_revives_its_own_expired_lease_while_nobody_holds_the_job(
 def test_a_heartbeat_does_not_take_the_job_from_another_worker(lab: Lab) -> None:
     (old,) = lab.ask("crash")
     lab.expire()
-    lab.ripen()
+    lab.end_backoffs()
     (new,) = lab.ask("crash")
     assert new.job == old.job
     (alive,) = heartbeat(lab.database, [old.lease])
@@ -87,7 +87,7 @@ def test_a_heartbeat_does_not_take_the_job_from_another_worker(lab: Lab) -> None
 def test_a_stop_that_cancels_reaches_a_worker_that_was_cut_off(lab: Lab) -> None:
     (old,) = lab.ask("crash")
     lab.expire()
-    lab.ripen()
+    lab.end_backoffs()
     (new,) = lab.ask("crash")
     assert new.job == old.job
     stop(lab.database, "wing", cancel_running=True)
@@ -99,7 +99,7 @@ def test_a_stop_that_cancels_reaches_a_worker_that_was_cut_off(lab: Lab) -> None
 def test_only_the_newest_of_two_expired_leases_is_revived(lab: Lab) -> None:
     (old,) = lab.ask("crash")
     lab.expire()
-    lab.ripen()
+    lab.end_backoffs()
     (new,) = lab.ask("crash")
     lab.expire()
     first, second = heartbeat(lab.database, [old.lease, new.lease])
@@ -181,7 +181,7 @@ def test_a_job_lost_too_often_has_failed(database: Database) -> None:
         (job,) = lab.ask("crash")
         lab.expire()
         assert lab.job(job.job)["state"] == state
-        lab.ripen()
+        lab.end_backoffs()
     assert lab.values() == [(None, "lost")]
     lab.check_counters()
 
@@ -444,7 +444,7 @@ def test_a_tell_and_a_heartbeat_over_two_studies_do_not_wait_for_each_other(
                 select(jobs).where(jobs.c.id == first.job).with_for_update()
             )
             telling = threads.submit(
-                tell, database, [one.said(first, 1.0), one.said(second, 1.0)]
+                tell, database, [one.tell_of(first, 1.0), one.tell_of(second, 1.0)]
             )
             wait_for_waiting(database, 1)
             beating = threads.submit(heartbeat, database, [first.lease, second.lease])

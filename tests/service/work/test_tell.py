@@ -69,7 +69,7 @@ def test_a_late_value_is_accepted_while_the_value_is_missing(lab: Lab) -> None:
 def test_the_first_value_stands_and_the_other_is_kept_as_an_attempt(lab: Lab) -> None:
     (slow,) = lab.ask("mass", worker="slow")
     lab.expire()
-    lab.ripen()
+    lab.end_backoffs()
     (fast,) = lab.ask("mass", worker="fast")
     assert fast.job == slow.job
     assert fast.attempt == 2
@@ -87,7 +87,7 @@ def test_the_first_value_stands_and_the_other_is_kept_as_an_attempt(lab: Lab) ->
 def test_a_late_value_wins_while_another_worker_still_computes(lab: Lab) -> None:
     (slow,) = lab.ask("mass")
     lab.expire()
-    lab.ripen()
+    lab.end_backoffs()
     (second,) = lab.ask("mass")
     assert lab.tell(slow, 1.0).state == "done"
     assert lab.job(slow.job)["lease"] is None
@@ -109,7 +109,7 @@ def test_infeasible_is_final(lab: Lab) -> None:
 def test_a_failed_job_takes_the_value_of_an_older_lease(lab: Lab) -> None:
     (old,) = lab.ask("crash")
     lab.expire()
-    lab.ripen()
+    lab.end_backoffs()
     (new,) = lab.ask("crash")
     lab.fail(new, "infeasible")
     assert lab.job(new.job)["state"] == "infeasible"
@@ -139,7 +139,7 @@ def test_infrastructure_failures_back_off_and_count_apart_from_errors(
     assert lab.fail(job, "infrastructure", "no licence").state == "ready"
     assert lab.job(job.job)["ready_at"] is not None
     assert all(other.job != job.job for other in lab.ask("crash", most=10))
-    lab.ripen()
+    lab.end_backoffs()
     (again,) = lab.ask("crash")
     assert again.job == job.job
     assert lab.fail(again, "infrastructure").state == "failed"
@@ -173,13 +173,13 @@ def test_an_unknown_job_or_lease_is_refused(lab: Lab, wrong: str) -> None:
 def test_a_list_returns_a_result_for_each_item(lab: Lab) -> None:
     a, b, c = lab.ask("mass", most=3)
     items = [
-        lab.said(a, 1.0),
+        lab.tell_of(a, 1.0),
         Tell(job=a.job, lease="0" * 32, value=9.0),
-        lab.said(a, 2.0),
-        lab.said(b, 1.0, also={"lift": 1.0}),
-        lab.said(c, 3.0),
-        lab.said(a, 1.0),
-        lab.said(c, 3.0),
+        lab.tell_of(a, 2.0),
+        lab.tell_of(b, 1.0, also={"lift": 1.0}),
+        lab.tell_of(c, 3.0),
+        lab.tell_of(a, 1.0),
+        lab.tell_of(c, 3.0),
     ]
     answers = tell(lab.database, items)
     assert [answer.status for answer in answers] == [200, 404, 409, 422, 200, 200, 200]
@@ -280,7 +280,7 @@ def test_all_that_a_list_is_about_is_locked_at_once(
     invented = [
         Tell(job=one.job, lease=f"{number:032x}", value=1.0) for number in range(100)
     ]
-    words = [*invented, lab.said(two, 2.0), lab.said(one, 1.0)]
+    words = [*invented, lab.tell_of(two, 2.0), lab.tell_of(one, 1.0)]
     assert [answer.status for answer in tell(lab.database, words)] == [404] * 100 + [
         200,
         200,

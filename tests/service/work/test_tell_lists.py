@@ -1,5 +1,5 @@
-"""A list of tells leaves what its tells one by one would: who speaks at the same time
-is chance.
+"""A list of tells has the same effect as its tells one by one: which tells arrive
+together is chance.
 """
 
 import random
@@ -46,7 +46,7 @@ RUNS = [
 ]
 
 
-def said(job: Job, rng: random.Random) -> Tell:
+def tell_of(job: Job, rng: random.Random) -> Tell:
     words: dict[str, Any] = {
         "job": job.job,
         "lease": job.lease,
@@ -108,11 +108,11 @@ def test_a_list_over_studies_leaves_what_its_tells_one_by_one_would(
     held = labs[0].ask(most=60) + labs[2].ask(most=60, worker="other")
     held += labs[1].ask("mass", most=25) + labs[1].ask("crash", most=5)
     labs[0].expire(*rng.sample(held, 5))
-    labs[0].ripen()
+    labs[0].end_backoffs()
     held += labs[0].ask(most=2)  # some jobs are spoken of twice
     database.close()
     shutil.copy(*both)
-    words = [said(job, rng) for job in rng.sample(held, len(held))]
+    words = [tell_of(job, rng) for job in rng.sample(held, len(held))]
     left: list[dict[str, Any]] = []
     for file, lists in zip(both, ([words], [[word] for word in words]), strict=True):
         labs[0].database = Database(f"sqlite:///{file}")
@@ -152,7 +152,7 @@ def test_a_list_is_split_only_where_a_step_becomes_due(
     assert full
     assert len(held) > len(full) + len(lab.rows(steps))
     rounds.clear()
-    tells = [lab.said(job, also=also_of(job)) for job in held]
+    tells = [lab.tell_of(job, also=also_of(job)) for job in held]
     assert all(told.status == 200 for told in tell(database, tells))
     # With the full samples first, the step is due in the middle; with them last, at the
     # end.
@@ -173,12 +173,12 @@ def test_a_repeated_tell_is_recorded_before_later_tells(
     old = next(job for job in held if lab.job(job.job)["cheap_only"])
     full = [job for job in held if not lab.job(job.job)["cheap_only"]]
     lab.expire(old)
-    lab.ripen()
+    lab.end_backoffs()
     (new,) = [job for job in lab.ask(most=5, worker="other") if job.job == old.job]
     *others, last = full
-    tell(database, [lab.said(job) for job in others])
+    tell(database, [lab.tell_of(job) for job in others])
     failed = Tell(job=old.job, lease=old.lease, failure=Failure(kind="error"))
-    words = [failed, lab.said(new), lab.said(last)]
+    words = [failed, lab.tell_of(new), lab.tell_of(last)]
     for part in [words] if as_list else [[word] for word in words]:
         assert all(told.status == 200 for told in tell(database, part))
     *_, step = (step for step in lab.rows(steps) if step["kind"] == "search")

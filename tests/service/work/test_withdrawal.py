@@ -137,7 +137,7 @@ def test_a_late_value_of_an_infeasible_run_makes_the_sample_feasible(
     lab.plan()
     (first,) = lab.ask("mass")
     lab.expire(first)
-    lab.ripen()
+    lab.end_backoffs()
     (second,) = lab.ask("mass")
     assert second.job == first.job
     lab.fail(second, "infeasible")
@@ -244,7 +244,7 @@ def test_a_sample_that_breaks_a_limit_too_stays_ruled_out(
     lab.plan()
     (lost,) = lab.ask("mass")
     lab.expire(lost)
-    lab.ripen()
+    lab.end_backoffs()
     (cheap,) = lab.ask("mass")
     assert cheap.job == lost.job
     limited = next(

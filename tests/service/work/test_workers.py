@@ -84,13 +84,14 @@ def test_an_overtaking_value_counts_for_its_worker_and_against_none(
 ) -> None:
     (slow,) = lab.ask("crash", worker="slow")
     assert lab.expire() == 1
-    lab.ripen()
+    lab.end_backoffs()
     (again,) = [
         job for job in lab.ask("crash", most=8, worker="quick") if job.job == slow.job
     ]
     # In one list: the late value overtakes the other lease, which then speaks as well.
     assert [
-        told.status for told in tell(lab.database, [lab.said(slow), lab.said(again)])
+        told.status
+        for told in tell(lab.database, [lab.tell_of(slow), lab.tell_of(again)])
     ] == [200, 200]
     assert {name: (one.done, one.failures.lost) for name, one in seen(lab).items()} == {
         "slow": (1, 0),
@@ -114,7 +115,7 @@ def test_a_list_over_several_workers_and_studies(lab: Lab, database: Database) -
     held = []
     for each, name in product((lab, other), ("z", "a")):
         held += each.ask("crash", most=2, worker=name)
-    answers = tell(database, [lab.said(job) for job in held])
+    answers = tell(database, [lab.tell_of(job) for job in held])
     assert [answer.status for answer in answers] == [200] * 8
     assert {name: one.done for name, one in seen(lab).items()} == {"z": 4, "a": 4}
 

@@ -35,7 +35,7 @@ def settle(
     value: float | None,
     failure: FailureKind | None = None,
 ) -> None:
-    """What a tell of a current lease comes to."""
+    """The changes that a tell of a current lease makes."""
 
     def work(connection: Connection) -> None:
         locked = lock_study(connection, study.id)
