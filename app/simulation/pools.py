@@ -71,7 +71,7 @@ TIMER_END = TimerEnd.TIMER_END
 
 
 @dataclass(slots=True)
-class Floor:
+class Cluster:
     """All pools; `finish` moves the clock to the next attempt that ends, or to the end of
     a timer.
     """

@@ -38,7 +38,7 @@ from app.optimizer.snapshot import Data, Snapshot, WarmStart
 from app.optimizer.strategies.initial_phase import initial_points
 from app.optimizer.strategies.strategy import Strategy
 from app.optimizer.strategies.waiting import NO_STREAMS
-from app.simulation.pools import TIMER_END, Floor, Job, Pool
+from app.simulation.pools import TIMER_END, Cluster, Job, Pool
 from app.simulation.samples import Samples
 from counterpoise.wire.codes import JobState, Phase, StepKind
 
@@ -90,13 +90,13 @@ def simulate(
         raise ValueError(
             f"the problem has {problem.m} objectives, there are {len(pools)} pools"
         )
-    floor = Floor(pools, np.random.default_rng([seed, *POOL_STREAM]))
+    cluster = Cluster(pools, np.random.default_rng([seed, *POOL_STREAM]))
     study = Study(
         problem=problem,
         evaluate=evaluate,
         score=score,
         strategy=strategy,
-        floor=floor,
+        cluster=cluster,
         seed=seed,
         n=min(n, budget),
         budget=budget,
@@ -113,7 +113,7 @@ class Study:
     evaluate: Evaluate
     score: Score
     strategy: Strategy
-    floor: Floor
+    cluster: Cluster
     seed: int
     n: int
     budget: int
@@ -156,7 +156,7 @@ class Study:
         if self.strategy.initial.common:
             rng = generator(self.seed, StepKind.STREAM, NO_OBJECTIVE, 0)
             self._plan_cheap(initial_points(self.problem, self.n, design, rng))
-        while not self.finished and (job := self.floor.finish()):
+        while not self.finished and (job := self.cluster.finish()):
             if job is TIMER_END:
                 self._commit()
                 self._decide()
@@ -218,7 +218,7 @@ class Study:
         return 0 if is_declared else self._slow_slots()
 
     def _slow_slots(self) -> int:
-        return sum(self.floor.pools[j].workers for j in self._slow())
+        return sum(self.cluster.pools[j].workers for j in self._slow())
 
     def _slow(self) -> list[int]:
         return [j for j in range(self.problem.m) if j not in self.problem.cheap]
@@ -266,18 +266,18 @@ class Study:
         snapshot = self._snapshot(number, size)
         self.has_read_all = self.samples.unsettled_full == 0
         if self.search_began is None:
-            self.search_began = (self.floor.now, self.floor.busy())
+            self.search_began = (self.cluster.now, self.cluster.busy())
         began = process_time()
         self.planned = propose(
             self.problem, snapshot, self.strategy, rng, frozen=self.models
         )
         took_s = process_time() - began if self.planning_s is None else self.planning_s
-        slowest = max(pool.latency for pool in self.floor.pools)
+        slowest = max(pool.latency for pool in self.cluster.pools)
         if self.declared_overlap is None:
             self.lookahead = planned_ahead(self._slow_slots(), took_s, slowest)
         self.step = number
         if took_s > 0.0:
-            self.floor.set_timer(took_s)
+            self.cluster.set_timer(took_s)
         else:
             self._commit()
 
@@ -287,7 +287,7 @@ class Study:
         assert proposal is not None  # noqa: S101
         for number in proposal.promoted:
             for job in self.samples.promote(self.pool[number], self.step):
-                self.floor.add(job)
+                self.cluster.add(job)
         if supersedes(SearchStep(self.step, len(proposal.full))):
             self.samples.supersede_cheap_only()
         self.models = proposal.models.frozen
@@ -348,16 +348,16 @@ class Study:
 
     def _plan(self, X: Array, objectives: Iterable[int], *, full: bool) -> None:
         for job in self.samples.add(X, objectives, full=full, step=self.step):
-            self.floor.add(job)
+            self.cluster.add(job)
 
     def _plan_cheap(self, points: Sequence[Array]) -> None:
         for job in self.samples.add_cheap(points, step=self.step):
-            self.floor.add(job)
+            self.cluster.add(job)
 
     def _score(self) -> None:
         if complete := self.samples.complete():
             self.history.append(
-                (self.floor.now, self.score(self.samples.values(complete)))
+                (self.cluster.now, self.score(self.samples.values(complete)))
             )
 
     def _busy_in_search(self) -> tuple[float, ...]:
@@ -368,9 +368,9 @@ class Study:
             return (0.0,) * self.problem.m
         began, before = self.search_began
         shares = []
-        for j, pool in enumerate(self.floor.pools):
-            span = self.floor.last_start[j] - began
-            busy = self.floor.busy_at_last_start[j] - before[j]
+        for j, pool in enumerate(self.cluster.pools):
+            span = self.cluster.last_start[j] - began
+            busy = self.cluster.busy_at_last_start[j] - before[j]
             shares.append(busy / (pool.workers * span) if span > 0 else 0.0)
         return tuple(shares)
 
@@ -378,8 +378,8 @@ class Study:
         jobs = list(self.samples.jobs())
         done = Counter(job.objective for job in jobs if job.state is JobState.DONE)
         return Report(
-            self.floor.now,
-            self.floor.busy_share(),
+            self.cluster.now,
+            self.cluster.busy_share(),
             self._busy_in_search(),
             tuple(done[j] for j in range(self.problem.m)),
             sum(job.state is JobState.FAILED for job in jobs),

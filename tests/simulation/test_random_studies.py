@@ -25,7 +25,7 @@ from app.optimizer.proposal.batch import (
 from app.optimizer.proposal.proposal import Proposal
 from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.strategy import Resources, Strategy
-from app.simulation.pools import Floor, Pool
+from app.simulation.pools import Cluster, Pool
 from app.simulation.study import Report, Study
 from counterpoise.wire.codes import JobState
 
@@ -103,7 +103,7 @@ def run(
         evaluate=evaluate,
         score=lambda F: float(F.sum()),
         strategy=STRATEGY,
-        floor=Floor(pools, np.random.default_rng(seed)),
+        cluster=Cluster(pools, np.random.default_rng(seed)),
         seed=seed,
         n=n,
         budget=n + more,

@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from app.domain.planning.ratios import LAST_DURATIONS, declared_ratios, measured_ratios
-from app.domain.planning.scheduling import largest_ratios, progress_of
 from app.domain.planning.stepping import (
     Finish,
     Generation,
@@ -15,6 +14,7 @@ from app.domain.planning.stepping import (
     due,
     may_plan,
 )
+from app.domain.planning.stepping_progress import largest_ratios, progress_of
 from app.domain.steps import NO_OBJECTIVE, StepInputs, step_name
 from app.domain.studies import Objective, Study
 from app.domain.work.changes import ChangeSet, Event

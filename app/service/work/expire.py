@@ -6,7 +6,7 @@ Run by planners.
 from collections.abc import Sequence
 
 from app.domain.jobs import Job
-from app.domain.planning.scheduling import prefix_until_due
+from app.domain.planning.stepping_progress import prefix_until_due
 from app.domain.studies import Study, co_objectives_of
 from app.domain.work import job_rules
 from app.domain.work.changes import ChangeSet

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.domain.jobs import Attempt, Job
-from app.domain.planning.scheduling import prefix_until_due
 from app.domain.planning.stepping import may_plan
+from app.domain.planning.stepping_progress import prefix_until_due
 from app.domain.studies import CoObjectives, Objective, Study, co_objectives_of
 from app.domain.work import job_rules
 from app.domain.work.changes import ChangeSet

@@ -12,7 +12,7 @@ from app.optimizer.problem import Objective, Problem, Variable
 from app.optimizer.propose import propose
 from app.optimizer.snapshot import Snapshot
 from app.simulation import study as simulation
-from app.simulation.pools import Floor, Job, Pool
+from app.simulation.pools import Cluster, Job, Pool
 from benchmarks.paper.protocol import choose
 from benchmarks.paper.results import Settings
 from benchmarks.problems.catalogue import problem
@@ -233,21 +233,21 @@ def test_an_overtaken_cheap_only_job_that_fails_is_not_tried_again(
     attempts: list[
         tuple[int, int]
     ] = []  # of cheap-only jobs: the step that asked, the step at their start
-    run, start = simulation.Study.run, Floor.start
+    run, start = simulation.Study.run, Cluster.start
 
     def note_study(study: simulation.Study) -> simulation.Report:
         studies.append(study)
         return run(study)
 
-    def note_attempt(floor: Floor, job: Job) -> None:
+    def note_attempt(cluster: Cluster, job: Job) -> None:
         if not job.full:
             attempts.append(
                 (studies[-1].samples.all[job.sample].step, studies[-1].step)
             )
-        start(floor, job)
+        start(cluster, job)
 
     monkeypatch.setattr(simulation.Study, "run", note_study)
-    monkeypatch.setattr(Floor, "start", note_attempt)
+    monkeypatch.setattr(Cluster, "start", note_attempt)
     failing = Pool(1.0, 3, jitter=0.2, failure=0.4)
     simulate(
         DTLZ2,

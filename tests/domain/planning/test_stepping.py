@@ -72,7 +72,7 @@ def test_a_ratio_that_is_measured_late_opens_its_stream_late() -> None:
         INITIAL, ratios=(1.0, 1.0, 1.0), cheap=(), streams=streams((0, 109, 0))
     )
     assert due(unknown) == Nothing()
-    # Floor(2.9) n = 218
+    # Cluster(2.9) n = 218
     assert due(replace(unknown, ratios=(2.9, 1.0, 1.0), cheap=(0,))) == Generation(
         0, 1, 50
     )

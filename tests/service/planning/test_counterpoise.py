@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from app.domain.planning.scheduling import COMMON_POINTS
+from app.domain.planning.stepping_progress import COMMON_POINTS
 from app.optimizer.strategies.catalogue import SERVICE_MODELS, STRATEGIES
 from app.service.planning.compute_step import strategy_of
 from app.service.planning.past_samples import Past

@@ -1,7 +1,7 @@
 """How many settled jobs one step may read, and the stepping rule's view of a study."""
 
-from app.domain.planning.scheduling import prefix_until_due, progress_of
 from app.domain.planning.stepping import Stream
+from app.domain.planning.stepping_progress import prefix_until_due, progress_of
 from counterpoise.wire.codes import Phase
 from tests.domain.records import OBJECTIVES, SPEC, job, objective, study
 

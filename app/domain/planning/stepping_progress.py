@@ -1,4 +1,4 @@
-"""The stepping rule's view of a study, and how many settled jobs one step may read."""
+"""A study as the stepping rule sees it, and how many settled jobs one step may read."""
 
 from bisect import bisect_left
 from collections import Counter
