@@ -176,7 +176,8 @@ class JobView(BaseModel):
         None, description="how its last attempt failed, if it did"
     )
     message: str | None = Field(
-        None, description="the last line of what its worker reported about that"
+        None,
+        description="what its worker reported about that, in one line without the logs",
     )
 
 

@@ -16,6 +16,7 @@ from app.store.studies.steps import steps_of
 from app.store.studies.studies import objectives_of
 from app.store.work.attempts import AttemptOfWorker, attempts_at
 from counterpoise.wire.codes import JobState
+from counterpoise.wire.failure_message import summary
 from counterpoise.wire.problems import did_you_mean
 from counterpoise.wire.views import (
     AttemptView,
@@ -137,13 +138,8 @@ def _job_view(
         worker=attempt.worker if attempt else None,
         expires_at=iso(job.expires_at),
         failure=attempt.failure if attempt else None,
-        message=_last_line(attempt.message) if attempt else None,
+        message=summary(attempt.message) if attempt and attempt.message else None,
     )
-
-
-def _last_line(message: str | None) -> str | None:
-    lines = (message or "").strip().splitlines()
-    return lines[-1].strip() if lines else None
 
 
 def list_attempts(

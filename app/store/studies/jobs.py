@@ -9,6 +9,7 @@ from app.domain.jobs import Job
 from app.store.records import job_from_row
 from app.store.sql.clock import database_now
 from app.store.sql.in_array import in_array
+from app.store.sql.position_of import position_of
 from app.store.tables import (
     READY,
     attempts,
@@ -20,6 +21,7 @@ from app.store.tables import (
 )
 from app.store.work.row_locks import SELECT_JOBS
 from counterpoise.wire.codes import FailureKind, JobState
+from counterpoise.wire.failure_message import PART
 
 MESSAGE_END = 400  # characters of a message in a list
 
@@ -62,7 +64,7 @@ class LastAttempt:
 def last_attempt_of_each(
     connection: Connection, ids: Sequence[int]
 ) -> dict[int, LastAttempt]:
-    """The last attempt of each of these jobs, with the end of its message."""
+    """The last attempt of each of these jobs, with its message's end before the logs."""
     latest = (
         select(attempts.c.job_id, func.max(attempts.c.number).label("number"))
         .where(in_array(attempts.c.job_id, "ids", ids))
@@ -90,10 +92,14 @@ def last_attempt_of_each(
     return found
 
 
-_length = func.length(attempts.c.message)
+_first_part = position_of(attempts.c.message, PART)
+_wrong = case(
+    (_first_part > 1, func.substr(attempts.c.message, 1, _first_part - 1)),
+    else_=attempts.c.message,
+)
+_length = func.length(_wrong)
 _MESSAGE_END = func.substr(
-    attempts.c.message,
-    case((_length > MESSAGE_END, _length - (MESSAGE_END - 1)), else_=1),
+    _wrong, case((_length > MESSAGE_END, _length - (MESSAGE_END - 1)), else_=1)
 )
 
 

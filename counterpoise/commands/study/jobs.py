@@ -7,13 +7,12 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from counterpoise.client import Client
 from counterpoise.client.failed_requests import DEFAULT_URL
 from counterpoise.commands.options import AsJson, StudyName, Token, Url
 from counterpoise.commands.output import connected, print_items, terminal
 from counterpoise.commands.study.study_tables import plain_table
 from counterpoise.wire.codes import JobState
-from counterpoise.wire.views import JobStory, JobView
+from counterpoise.wire.views import JobView
 
 MOST_SHOWN = 50
 
@@ -59,7 +58,7 @@ def jobs(
         if as_json:
             print_items(shown)
             return
-        messages = {job.job: _last_message(client, job) for job in shown if failed}
+        messages = {job.job: _last_failure(job) for job in shown if failed}
     if not shown:
         terminal().print(f"study {name} has no such jobs")
         return
@@ -68,18 +67,9 @@ def jobs(
         terminal().print(f"there are more than {limit}; see --limit", style="dim")
 
 
-def _last_message(client: Client, job: JobView) -> str:
-    return last_line(client.explain(job.job))
-
-
-def last_line(story: JobStory) -> str:
-    """Kind and last line of the last failure, before the logs that come with it."""
-    failures = [attempt for attempt in story.attempts if attempt.failure]
-    if not failures:
-        return ""
-    message = (failures[-1].message or "").partition("\n---")[0]
-    lines = message.strip().splitlines() or [""]
-    return f"{failures[-1].failure}: {lines[-1]}".removesuffix(": ")
+def _last_failure(job: JobView) -> str:
+    """Its kind, and what the worker reported in one line."""
+    return ": ".join(text for text in (job.failure, job.message) if text)
 
 
 def _table(items: list[JobView], messages: dict[int, str]) -> Table:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from counterpoise.wire.codes import FailureKind
+from counterpoise.wire.failure_message import part, summary
 from counterpoise.wire.work import LARGEST, Failure, Job, ReportedFailure
 from counterpoise.worker.simulation_api import to_floats
 
@@ -101,12 +102,11 @@ def failed(
     the last line before that.
     """
     text = message[-MESSAGE_TAIL:]
-    lines = text.strip().splitlines()
     if printed.strip():
-        text += f"\n--- printed ---\n{printed[-MESSAGE_TAIL:]}"
+        text += part("printed", printed[-MESSAGE_TAIL:])
     return EvaluationResult(
         failure=Failure(kind=kind, message=text),
         duration_s=duration_s,
         metadata=metadata,
-        summary=lines[-1] if lines else "",
+        summary=summary(text),
     )

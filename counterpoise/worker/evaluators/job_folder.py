@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from counterpoise.wire.coordinates import coordinate_text
+from counterpoise.wire.failure_message import part
 from counterpoise.wire.work import Job
 from counterpoise.worker.evaluators.environment import inherited_environment
 
@@ -146,11 +147,11 @@ class JobFolder:
             except OSError:
                 continue
             if text:
-                parts.append(f"\n--- end of {name} ---\n{text}")
+                parts.append(part(f"end of {name}", text))
         return "".join(parts)
 
     def location(self) -> str:
-        return f"\nkept in {self.path} on {socket.gethostname()}"
+        return part(f"kept in {self.path} on {socket.gethostname()}")
 
     def remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)

@@ -82,7 +82,7 @@ def test_the_latest_attempts_are_the_end_of_the_timeline(finished: Wing) -> None
 def test_speeds_and_jobs_name_the_worker_and_why_it_failed(wing: Wing) -> None:
     first, second = wing.ask("drag", max_jobs=2, worker="node7")["jobs"]
     wing.tell(first, value=1.0, also={"lift": 2.0})
-    message = "Traceback\n  solver.py\nno licence\n"
+    message = "Traceback\n  solver.py\nno licence\n--- printed ---\nreading\n"
     wing.tell(second, failure={"kind": "error", "message": message})
     (speed,) = wing.get("/speeds")["items"]
     assert (speed["worker"], speed["objective"]) == ("node7", "drag")
