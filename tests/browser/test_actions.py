@@ -75,6 +75,29 @@ def test_faults_of_a_new_study_are_shown_at_their_lines(
         expect(alert).to_contain_text(line)
 
 
+def test_a_new_study_evaluates_a_point(server: str, open_page: OpenPage) -> None:
+    page = open_page(f"{server}/#/new")
+    text = (
+        "name: beam\nvariables:\n  - {name: length, low: 1, high: 2}\n"
+        "objectives:\n  - {name: mass}\nbudget: 20\n"
+    )
+    page.get_by_role("textbox", name="Specification").fill(text)
+    page.get_by_role("button", name="Create the study").click()
+    expect(page.get_by_role("heading", name="beam")).to_be_visible()
+    page.get_by_role("link", name="Samples", exact=True).click()
+    page.get_by_role("button", name="Evaluate a point").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("length").fill("1.5")
+    dialog.get_by_label("leave it out of the budget").check()
+    dialog.get_by_role("button", name="Evaluate").click()
+    expect(page.get_by_role("cell", name="1.5")).to_be_visible()
+    page.get_by_role("link", name="Set-up").click()
+    page.get_by_role("button", name="Delete").click()
+    dialog.get_by_label("Type beam to confirm").fill("beam")
+    dialog.get_by_role("button", name="Delete the study").click()
+    expect(page.get_by_role("heading", name="Studies")).to_be_visible()
+
+
 def test_the_form_writes_the_specification(server: str, open_page: OpenPage) -> None:
     page = open_page(f"{server}/#/new")
     page.get_by_role("button", name="Form").click()

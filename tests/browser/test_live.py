@@ -2,6 +2,7 @@
 events.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,17 @@ def test_a_study_that_is_deleted_is_no_longer_shown(
     assert created.status_code == 201
     expect(page.get_by_role("heading", name="Progress")).to_be_visible()
     httpx.delete(f"{server}/studies/gone", headers=admin).raise_for_status()
+
+
+def test_a_part_that_was_not_sent_whole_is_read_again(
+    server: str, open_page: OpenPage
+) -> None:
+    page = open_page("about:blank")
+    path = re.compile(r"/studies/wing/balance")
+    page.route(path, lambda route: route.fulfill(body='{"ob'), times=1)
+    page.goto(f"{server}/#/studies/wing/balance")
+    expect(page.get_by_role("alert")).to_contain_text("does not respond")
+    expect(page.get_by_role("heading", name="Search bias penalty")).to_be_visible()
 
 
 def test_a_page_survives_a_restart_of_the_server(

@@ -119,6 +119,10 @@ def test_named_designs_and_a_target(server: str, open_page: OpenPage) -> None:
     designs.get_by_role("button", name="Find the nearest").click()
     expect(designs).to_contain_text("Nearest to your target")
     assert "target=mass" in page.url
+    designs.get_by_role("button", name="Show sample").first.click()
+    sample = page.get_by_role("region", name=re.compile(r"^Sample \d+$"))
+    expect(sample).to_contain_text("from the initial design")
+    expect(sample).to_contain_text("skin")
 
 
 def test_a_selection_can_be_saved_as_csv(server: str, open_page: OpenPage) -> None:

@@ -84,7 +84,7 @@ function Field({ label, type = "text", name, value, hint, choices, ...rest }) {
 function readFields(form, fields) {
   const values = {};
   for (const { name, type, choices } of fields) {
-    const input = form.elements[name];
+    const input = form.elements.namedItem(name); // elements.length is their number, not a variable's field
     values[name] = choices ? choices[Number(input.value)] : type === "checkbox" ? input.checked : type === "number" ? numberOf(input.value) : input.value;
   }
   return values;

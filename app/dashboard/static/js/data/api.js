@@ -36,7 +36,16 @@ export async function request(method, path, body, headers = {}) {
   }
   if ([502, 503, 504].includes(response.status)) throw new Unreachable();
   if (!response.ok) throw new Refusal(response.status, await problemOf(response));
-  return response.status === 204 ? null : response.json();
+  return response.status === 204 ? null : contentOf(response);
+}
+
+/** A server that stops while it responds, or a proxy's page instead of data, is away, too. */
+async function contentOf(response) {
+  try {
+    return await response.json();
+  } catch {
+    throw new Unreachable();
+  }
 }
 
 async function problemOf(response) {

@@ -7,6 +7,7 @@ import { expire } from "./session.js";
 
 // Leases and signs of life are no events: pages that show them read again after so long
 export const LEASES_MS = 20_000;
+const AWAY_MS = 5000; // until a request is repeated that no server has responded to
 const MOST_KEPT = 24; // responses kept for going back, so that a page open for a day does not grow
 const kept = new Map();
 
@@ -64,7 +65,12 @@ export function useResource(path, { read = get, quietMs = 1000, isLive = true, r
     now.isReading = false;
     if (now.path !== wanted) return;
     setState(next);
-    if (now.isStale) setRound((value) => value + 1);
+    if (now.isStale) again();
+    else if (next.error instanceof Unreachable) now.timer = setTimeout(again, AWAY_MS);
+  }
+
+  function again() {
+    setRound((value) => value + 1);
   }
 
   const isCurrent = state.path === path;
@@ -74,6 +80,6 @@ export function useResource(path, { read = get, quietMs = 1000, isLive = true, r
     data,
     error,
     isLoading: data === undefined && error === null && path !== null,
-    reload: () => setRound((value) => value + 1),
+    reload: again,
   };
 }
