@@ -53,7 +53,8 @@ test("times are relative to now", () => {
   const now = Date.parse("2026-11-17T22:00:00Z");
   assert.equal(relative("2026-11-17T21:57:00Z", now), "3 min ago");
   assert.equal(relative("2026-11-17T23:00:00Z", now), "in 1 h");
-  assert.equal(relative("2026-11-17T22:00:05Z", now), "just now");
+  assert.equal(relative("2026-11-17T22:00:05Z", now), "now");
+  assert.equal(relative("2026-11-17T21:59:55Z", now), "just now");
 });
 
 test("times inside a sentence become local ones", () => {

@@ -12,27 +12,36 @@ const BAD = new Set(["failed", "expired"]);
 
 export const slotKey = ({ worker, slot }) => `${worker}\u0000${slot}`;
 
-/** Bars with numbers for times; running attempts end at `now`. */
+/** The bars of these slots with numbers for times; running attempts end at `now`. */
 export function barsOf(timeline, slots) {
   const rows = new Map(slots.map((slot, index) => [slotKey(slot), index]));
+  return allBars(timeline)
+    .map((bar) => ({ ...bar, row: rows.get(slotKey(bar.item)) }))
+    .filter(({ row }) => row !== undefined);
+}
+
+function allBars(timeline) {
   const now = Date.parse(timeline.now);
   return timeline.items.map((item) => ({
-    item,
-    row: rows.get(slotKey(item)),
-    start: Date.parse(item.start),
-    end: item.end ? Date.parse(item.end) : now,
+    item, start: Date.parse(item.start), end: item.end ? Date.parse(item.end) : now,
   }));
+}
+
+/** {start, last, gaps} of all slots, so that every page of slots has the same axis. */
+function spanOf(timeline, isFinished, withBreaks) {
+  const bars = allBars(timeline);
+  const expected = timeline.items.map(({ expected_end: end }) => (end ? Date.parse(end) : -Infinity));
+  const start = Math.min(...bars.map((bar) => bar.start), Date.parse(timeline.now));
+  const ended = Math.max(...bars.map((bar) => bar.end), start + 1);
+  const last = Math.max(isFinished ? ended : Date.parse(timeline.end), ended, ...expected);
+  return { start, last, gaps: withBreaks ? idleGaps(bars, { until: last }) : [] };
 }
 
 export function ganttOption({ timeline, slots, workers, objectives, isFinished, withBreaks, graphic }) {
   const bars = barsOf(timeline, slots);
   const indexOf = new Map(objectives.map(({ name }, index) => [name, index]));
   const short = shortNames(objectives.map(({ name }) => name), RUN_LENGTH);
-  const expected = timeline.items.map(({ expected_end: end }) => (end ? Date.parse(end) : -Infinity));
-  const start = Math.min(...bars.map((bar) => bar.start), Date.parse(timeline.now));
-  const ended = Math.max(...bars.map((bar) => bar.end), start + 1);
-  const last = Math.max(isFinished ? ended : Date.parse(timeline.end), ended, ...expected);
-  const gaps = withBreaks ? idleGaps(bars, { until: last }) : [];
+  const { start, last, gaps } = spanOf(timeline, isFinished, withBreaks);
   return {
     ...base(),
     grid: { left: labelWidth() + 14, right: 16, top: 8, bottom: 44 },

@@ -11,7 +11,7 @@ export function lineSymbol(index) {
   return SYMBOLS[(index + Math.floor(index / SERIES)) % SYMBOLS.length];
 }
 
-/** series: [{name, color, points: [[x, y], …], isStep}]; `x` and `y` are {title, format}. */
+/** series: [{name, color, points: [[x, y], …], step}]; `step` is ECharts' "end" or "start"; `x` and `y` are {title, format}. */
 export function linesOption({ series, x, y, band, yRange = {} }) {
   return {
     ...base(),
@@ -22,7 +22,7 @@ export function linesOption({ series, x, y, band, yRange = {} }) {
     series: series.map((line, index) => ({
       type: "line",
       name: line.name,
-      step: line.isStep ? "end" : false,
+      step: line.step ?? false,
       symbol: lineSymbol(index).replace("square", "rect"),
       symbolSize: line.points.length > 60 ? 0 : 7,
       showSymbol: line.points.length <= 60,

@@ -40,13 +40,14 @@ export function axis(name, extra = {}) {
   };
 }
 
-/** Clock times; with the day where the span is longer than one. */
+/** Clock times; with the day where the span is longer than one. Breaks take no room. */
 export function timeAxis(extra = {}) {
   const { axisLabel, ...rest } = axis("", extra);
   const span = extra.max - extra.min;
+  const drawn = (extra.breaks ?? []).reduce((left, { start, end }) => left - (end - start), span);
   const formatter = (value) => {
-    if (span > 3 * DAY_MS) return dateTime(value).split(",")[0];
-    return span > DAY_MS ? dateTime(value) : clock(value, span < 2 * HOUR_MS, span < SHORT_MS);
+    if (drawn > 3 * DAY_MS) return dateTime(value).split(",")[0];
+    return span > DAY_MS ? dateTime(value) : clock(value, drawn < 2 * HOUR_MS, drawn < SHORT_MS);
   };
   return { type: "time", ...rest, axisLabel: { ...axisLabel, formatter } };
 }

@@ -10,9 +10,9 @@ import { get, getAll, studyPath } from "../data/api.js";
 import { route, setQuery } from "../data/navigation.js";
 import { useResource } from "../data/resource.js";
 import { seriesName } from "../data/theme.js";
-import { count, number, percent } from "../pure/format.js";
+import { count, number } from "../pure/format.js";
 import { studyHref } from "../pure/route.js";
-import { AGAINST, AgainstChoice } from "./convergence.js";
+import { AGAINST, AgainstChoice, gainText } from "./convergence.js";
 
 const MOST = 8;
 const POINTS = 200;
@@ -67,7 +67,7 @@ function LinesChart({ data, against }) {
   const x = AGAINST[against];
   const option = useCallback(() => linesOption({
     series: data.map((study, index) => ({
-      name: study.study, color: seriesName(index), isStep: true,
+      name: study.study, color: seriesName(index), step: "end",
       points: study.points.filter(({ hypervolume }) => hypervolume !== null).map((point) => [x.value(point), point.hypervolume]),
     })),
     x, y: { title: "hypervolume" },
@@ -95,7 +95,7 @@ function columnsOf(lines) {
     { key: "full", title: "Full samples", isNumber: true, value: (study) => study.evaluated_full, cell: (study) => `${count(study.evaluated_full)} / ${count(study.budget)}` },
     { key: "front", title: "Front", isNumber: true, value: (study) => study.front, cell: (study) => count(study.front) },
     { key: "hypervolume", title: "Hypervolume", isNumber: true, value: (study) => study.hypervolume.at(-1), cell: (study) => number(study.hypervolume.at(-1), 5) },
-    { key: "gain", title: "Recent gain", isNumber: true, value: (study) => known.get(study.name)?.recent?.share, cell: (study) => percent(known.get(study.name)?.recent?.share, 1) },
+    { key: "gain", title: "Recent gain", isNumber: true, value: (study) => known.get(study.name)?.recent?.share, cell: (study) => gainText(known.get(study.name)?.recent) },
     { key: "assessment", title: "In words", cell: (study) => known.get(study.name)?.detail ?? "" },
   ];
 }

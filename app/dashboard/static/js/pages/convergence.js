@@ -7,7 +7,7 @@ import { StudyActions } from "../components/study_actions.js";
 import { studyPath } from "../data/api.js";
 import { route, setQuery } from "../data/navigation.js";
 import { useResource } from "../data/resource.js";
-import { count, dateTime, duration, number, percent } from "../pure/format.js";
+import { count, dateTime, duration, number } from "../pure/format.js";
 
 export const AGAINST = {
   slow: { title: "slow evaluations", isWhole: true, value: (point) => point.slow_evaluations ?? point.evaluated_full },
@@ -40,7 +40,7 @@ function Charts({ study, data }) {
             title="Hypervolume" unit="" value=${(point) => point.hypervolume} color="--series-1" controls=${html`<${AgainstChoice} against=${against} />`} />
           <div class="grid">
             <${LinePanel} study=${study} data=${data} points=${points.filter((point) => point.gain_per_slow_h !== null)} against=${against}
-              title="Gain per slow hour" note="Hypervolume gained per hour of the slowest run." value=${(point) => point.gain_per_slow_h} color="--series-2" height=${260} />
+              title="Gain per slow hour" note="Hypervolume gained per hour of the slowest run, since the step before." value=${(point) => point.gain_per_slow_h} step="start" color="--series-2" height=${260} />
             <${LinePanel} study=${study} data=${data} points=${points} against=${against}
               title="Samples on the front" value=${(point) => point.front} color="--series-3" height=${260} />
           </div>`}
@@ -56,13 +56,19 @@ function Assessment({ study, data }) {
       <p class="assessment"><${Badge} tone=${tone}>${word}<//> ${data.detail}</p>
       <dl class="metrics">
         <${Metric} label="Hypervolume" value=${number(last?.hypervolume)} extra=${data.exact === false ? "approximated" : ""} />
-        <${Metric} label="Recent gain" value=${data.recent?.share === null || !data.recent ? "–" : percent(data.recent.share, 1)}
+        <${Metric} label="Recent gain" value=${gainText(data.recent)}
           extra=${data.recent && `in ${count(data.recent.slow_evaluations)} slow runs`} />
         <${Metric} label="Slow runs" value=${count(last?.slow_evaluations)} extra=${data.slow_run && `of ${data.slow_run}`} />
         <${Metric} label="Slow time" value=${duration(last?.slow_s)} extra="of all slow runs together" />
       </dl>
     <//>
   `;
+}
+
+/** As precise as the sentence beside it. */
+export function gainText(recent) {
+  const share = recent?.share ?? null;
+  return share === null ? "–" : `${number(100 * share, 2)} %`;
 }
 
 export function AgainstChoice({ against }) {
@@ -74,11 +80,11 @@ export function AgainstChoice({ against }) {
   `;
 }
 
-function LinePanel({ study, data, points, against, title, note, value, color, controls, height = 340 }) {
+function LinePanel({ study, data, points, against, title, note, value, color, controls, step = "end", height = 340 }) {
   const x = AGAINST[against];
   const option = useCallback(
     () => linesOption({
-      series: [{ name: title, color, isStep: true, points: points.map((point) => [x.value(point), value(point)]) }],
+      series: [{ name: title, color, step, points: points.map((point) => [x.value(point), value(point)]) }],
       x, y: { title: title.toLowerCase() },
     }),
     [data, against],

@@ -73,7 +73,7 @@ function takes(worker) {
 }
 
 function JobsCell(worker) {
-  if (!worker.jobs.length) return html`<span class="note">idle</span>`;
+  if (!worker.jobs.length) return html`<span class="note">${worker.alive ? "idle" : "–"}</span>`;
   const listed = worker.jobs.slice(0, LISTED_JOBS);
   const more = worker.jobs.length - listed.length;
   return html`${listed.map((job) => html`<a class="job-link" href="#/jobs/${job}">${job}</a> `)}${more > 0 && `+${more}`}`;

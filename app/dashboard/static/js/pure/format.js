@@ -74,11 +74,11 @@ export function durationRange(low, high) {
   return from === to ? from : `${from} to ${to}`;
 }
 
-/** "just now", "3 min ago", "in 2 h": relative to `now`, in milliseconds. */
+/** "just now", "now", "3 min ago", "in 2 h": relative to `now`, in milliseconds. */
 export function relative(time, now) {
   if (!time) return "–";
   const seconds = (Date.parse(time) - now) / 1000;
-  if (Math.abs(seconds) < 10) return "just now";
+  if (Math.abs(seconds) < 10) return seconds > 0 ? "now" : "just now";
   return seconds < 0 ? `${shortDuration(-seconds)} ago` : `in ${shortDuration(seconds)}`;
 }
 

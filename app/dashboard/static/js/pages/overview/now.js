@@ -11,6 +11,7 @@ import { readTimeline, timelinePath } from "../../data/timeline.js";
 import { mainObjective } from "../../charts/gantt.js";
 import { duration, listed, number, relative } from "../../pure/format.js";
 import { studyHref } from "../../pure/route.js";
+import { AGAINST } from "../convergence.js";
 
 const MOST_SLOW = 2; // workers in a sentence
 const WINDOW_MS = 60_000; // what runs now has not ended: a short span has it all
@@ -59,8 +60,8 @@ function expectedText({ expected_end: end }) {
 export function HypervolumePanel({ study, convergence }) {
   const points = (convergence?.points ?? []).filter(({ hypervolume }) => hypervolume !== null);
   const option = useCallback(() => linesOption({
-    series: [{ name: "hypervolume", color: "--series-1", isStep: true, points: points.map((point) => [point.slow_evaluations ?? point.number, point.hypervolume]) }],
-    x: { title: "slow evaluations", isWhole: true }, y: { title: "hypervolume" },
+    series: [{ name: "hypervolume", color: "--series-1", step: "end", points: points.map((point) => [AGAINST.slow.value(point), point.hypervolume]) }],
+    x: AGAINST.slow, y: { title: "hypervolume" },
   }), [convergence]);
   if (points.length < 2) return null;
   const columns = [

@@ -31,7 +31,7 @@ export function ScatterPanel({ study, marks, outputs, isShown, chosen, names }) 
   const hasInitial = marks.some((mark) => mark.sample !== null && originOf(mark) === "initial" && isPlaced(mark, x, y));
   return html`
     <${ChartPanel}
-      title="Two objectives" note="Drag to select a range; a click shows one sample."
+      title="Two axes" note="Drag to select a range; a click shows one sample."
       controls=${html`
         <${AxisSelect} name="x" label="Across" axes=${axes} value=${x.name} />
         <${AxisSelect} name="y" label="Up" axes=${axes} value=${y.name} />`}

@@ -8,6 +8,7 @@ import { usePredicted, useSamples, valueOn } from "../../data/samples.js";
 import { selection } from "../../data/shared_selection.js";
 import { matcher } from "../../pure/selection.js";
 import { FrontChoices } from "../overview/choices.js";
+import { FocusedSample } from "../samples/focused_sample.js";
 import { SampleTable } from "../samples/table.js";
 import { NoFeasible } from "../overview/no_feasible.js";
 import { ParallelPanel } from "./parallel.js";
@@ -41,6 +42,7 @@ export function TradeOffs({ study }) {
         <${ScatterPanel} ...${shared} />
         <${ParallelPanel} ...${shared} />
       </div>
+      <${FocusedSample} study=${study} samples=${samples} outputs=${outputs} />
       <${Panel} title="Samples of the selection" note="A click on a row shows the sample in all charts.">
         <${SampleTable} study=${study} outputs=${outputs} rows=${shown} size=${12} />
       <//>

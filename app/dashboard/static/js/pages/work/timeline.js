@@ -18,16 +18,13 @@ export function TimelinePanel({ study, timeline, range, setRange }) {
   const workers = useMemo(() => [...new Set(timeline.slots.map(({ worker }) => worker))], [timeline]);
   const runs = useMemo(() => new Set(timeline.items.flatMap((item) => Object.keys(item.objectives))), [timeline]);
   const objectives = study.outputs.filter(({ name }) => runs.has(name));
-  const visible = useMemo(() => {
-    const shown = new Set(slots.map(({ worker, slot }) => `${worker}\u0000${slot}`));
-    return { ...timeline, items: timeline.items.filter(({ worker, slot }) => shown.has(`${worker}\u0000${slot}`)) };
-  }, [timeline, first]);
+  const bars = useMemo(() => barsOf(timeline, slots), [timeline, first]);
   const option = useCallback(
-    () => (graphic ? ganttOption({ timeline: visible, slots, workers, objectives: study.outputs, isFinished: study.phase === "finished", withBreaks, graphic }) : {}),
-    [visible, withBreaks, graphic],
+    () => (graphic ? ganttOption({ timeline, slots, workers, objectives: study.outputs, isFinished: study.phase === "finished", withBreaks, graphic }) : {}),
+    [timeline, first, withBreaks, graphic],
   );
   const clicked = ({ dataIndex }) => {
-    const { item, start, end } = barsOf(visible, slots)[dataIndex];
+    const { item, start, end } = bars[dataIndex];
     if (item.job) go(`#/jobs/${item.job}`);
     else setRange({ start: new Date(start - 1).toISOString(), end: new Date(end + 1).toISOString() });
   };
@@ -47,7 +44,7 @@ export function TimelinePanel({ study, timeline, range, setRange }) {
       legend=${html`<${SeriesLegend} items=${legend} />
         <ul class="legend"><li>▨ band: several short attempts, counted; click to open</li><li>dashed: running</li>
           <li>✕ failed or lost</li><li>↻ retry</li></ul>`}
-      table=${tableOf(study, visible, slots)}
+      table=${tableOf(study, bars)}
     />
   `;
 }
@@ -93,7 +90,7 @@ function SlotPages({ first, setFirst, total }) {
   `;
 }
 
-function tableOf(study, timeline, slots) {
+function tableOf(study, bars) {
   const columns = [
     { key: "worker", title: "Worker", isName: true, value: ({ item }) => item.worker },
     { key: "slot", title: "Slot", isNumber: true, value: ({ item }) => item.slot + 1 },
@@ -105,7 +102,7 @@ function tableOf(study, timeline, slots) {
     { key: "job", title: "Job", isNumber: true, value: ({ item }) => item.job, cell: ({ item }) => (item.job ? html`<a href="#/jobs/${item.job}">${item.job}</a>` : "") },
   ];
   return {
-    columns, rows: barsOf(timeline, slots), name: `${study.name}-timeline`,
+    columns, rows: bars, name: `${study.name}-timeline`,
     rowKey: ({ item }) => `${item.worker} ${item.slot} ${item.start} ${item.job}`,
     sort: { key: "start", isDescending: true },
   };
