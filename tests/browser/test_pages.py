@@ -69,6 +69,7 @@ def test_a_study_without_workers_shows_the_command_that_starts_one(
     page = open_page(f"{server}/#/studies/empty")
     command = f"counterpoise worker --url {server} --study empty --objective mass="
     expect(page.get_by_text(command)).to_be_visible()
+    expect(page.get_by_text("worker token of this server")).to_be_visible()
 
 
 def test_the_overview_names_a_slow_worker(server: str, open_page: OpenPage) -> None:

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
-  clock, count, duration, durationRange, listed, number, percent, plural, relative, stepText, withLocalTimes,
+  clock, count, duration, durationRange, listed, number, percent, plural, relative, stepText, tick, withLocalTimes,
 } from "../../../app/dashboard/static/js/pure/format.js";
 
 test("a time of day has seconds and milliseconds on request", () => {
@@ -47,6 +47,10 @@ test("counts are grouped and plurals agree", () => {
   assert.equal(count(999), "999");
   assert.equal(plural(1, "job"), "1 job");
   assert.equal(plural(2, "job"), "2 jobs");
+});
+
+test("ticks that are close differ", () => {
+  assert.deepEqual([1.7591, 1.7592, 0.30000000000000004, 1e7].map(tick), ["1.7591", "1.7592", "0.3", "1e7"]);
 });
 
 test("times are relative to now", () => {

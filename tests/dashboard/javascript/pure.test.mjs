@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { axisTitle, shorten, shortNames } from "../../../app/dashboard/static/js/pure/axis.js";
+import { axisTitle, paddedRange, shorten, shortNames, timeStep } from "../../../app/dashboard/static/js/pure/axis.js";
 import { idleGaps } from "../../../app/dashboard/static/js/pure/breaks.js";
 import { toCsv } from "../../../app/dashboard/static/js/pure/csv.js";
 import { designsOf, labelsOf } from "../../../app/dashboard/static/js/pure/designs.js";
@@ -19,6 +19,21 @@ test("addresses lead to pages and back", () => {
     assert.equal(parseRoute(wrong).page, "missing");
   }
   assert.equal(href("/compare", { studies: "a,b" }), "#/compare?studies=a%2Cb");
+});
+
+test("the range of an axis holds its values, however close they are", () => {
+  for (const [low, high] of [[1000.1, 1000.9], [-3, 7], [0, 0], [5e-7, 6e-7], [42, 42]]) {
+    const [start, end] = paddedRange(low, high);
+    assert.ok(start < low && end > high, `${start} to ${end}`);
+    assert.ok(end - start <= Math.max(2 * (high - low), 0.4 * Math.abs(high), 1e-6) || high === 0);
+  }
+});
+
+test("ticks of durations are round", () => {
+  assert.equal(timeStep(3), undefined);
+  assert.equal(timeStep(800), 120);
+  assert.equal(timeStep(3 * 86_400), 43_200);
+  assert.equal(timeStep(1e9), undefined);
 });
 
 test("long idle gaps are found, short ones and overlaps are not", () => {

@@ -1,7 +1,7 @@
 // Predicted against observed, with two deviations as bars and the diagonal.
 import { color } from "../data/theme.js";
-import { axisTitle } from "../pure/axis.js";
-import { number } from "../pure/format.js";
+import { axisTitle, paddedRange } from "../pure/axis.js";
+import { number, tick } from "../pure/format.js";
 import { axis, base } from "./look.js";
 
 const DEVIATIONS = 2;
@@ -10,9 +10,9 @@ export function forecastsOption({ output, paint }) {
   const values = output.forecasts.flatMap(({ predicted, deviation, observed }) => [
     predicted - DEVIATIONS * deviation, predicted + DEVIATIONS * deviation, observed,
   ]);
-  const [low, high] = padded(Math.min(...values), Math.max(...values));
+  const [low, high] = paddedRange(Math.min(...values), Math.max(...values));
   const sides = { type: "value", min: low, max: high, splitNumber: 4 };
-  const labels = { color: color("--muted"), fontSize: 11, showMinLabel: false, showMaxLabel: false, formatter: (value) => number(value, 3) };
+  const labels = { color: color("--muted"), fontSize: 11, showMinLabel: false, showMaxLabel: false, formatter: tick };
   const title = axisTitle({ ...output, name: output.objective });
   return {
     ...base(),
@@ -26,11 +26,6 @@ export function forecastsOption({ output, paint }) {
       { type: "scatter", z: 3, symbolSize: 8, itemStyle: { color: color(paint), borderColor: color("--panel"), borderWidth: 1 }, data: output.forecasts.map(pointData) },
     ],
   };
-}
-
-function padded(low, high) {
-  const pad = (high - low || Math.abs(high) || 1) * 0.06;
-  return [Number((low - pad).toPrecision(3)), Number((high + pad).toPrecision(3))];
 }
 
 function barData(forecast) {

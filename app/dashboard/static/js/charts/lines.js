@@ -1,6 +1,7 @@
 // Lines over steps, time or counts.
 import { color, SERIES } from "../data/theme.js";
-import { number } from "../pure/format.js";
+import { timeStep } from "../pure/axis.js";
+import { tick } from "../pure/format.js";
 import { axis, base, fade } from "./look.js";
 
 const SYMBOLS = ["circle", "square", "triangle", "diamond"];
@@ -11,13 +12,13 @@ export function lineSymbol(index) {
   return SYMBOLS[(index + Math.floor(index / SERIES)) % SYMBOLS.length];
 }
 
-/** series: [{name, color, points: [[x, y], …], step}]; `step` is ECharts' "end" or "start"; `x` and `y` are {title, format}. */
+/** series: [{name, color, points: [[x, y], …], step}]; `step` is ECharts' "end" or "start"; `x` and `y` are {title, format, isWhole, isTime}. */
 export function linesOption({ series, x, y, band, yRange = {} }) {
   return {
     ...base(),
     grid: { left: 70, right: 22, top: 16, bottom: 44 },
     tooltip: { ...base().tooltip, trigger: "axis", formatter: (items) => describe(items, x, y) },
-    xAxis: { type: "value", ...axis(x.title, { axisLabel: labels(x), splitLine: { show: false }, minInterval: x.isWhole ? 1 : undefined }) },
+    xAxis: { type: "value", ...axis(x.title, { axisLabel: labels(x), splitLine: { show: false }, minInterval: x.isWhole ? 1 : undefined, ...timeTicks(series, x) }) },
     yAxis: { type: "value", ...axis(y.title, { axisLabel: labels(y), nameGap: 52, ...yRange }) },
     series: series.map((line, index) => ({
       type: "line",
@@ -35,8 +36,16 @@ export function linesOption({ series, x, y, band, yRange = {} }) {
   };
 }
 
+/** Durations are counted from the start. */
+function timeTicks(series, x) {
+  if (!x.isTime) return {};
+  const last = Math.max(...series.flatMap(({ points }) => points.map(([time]) => time)), 0);
+  const step = timeStep(last);
+  return { min: 0, max: step && Math.ceil(last / step) * step, interval: step };
+}
+
 function labels(side) {
-  return { color: color("--muted"), fontSize: 11, hideOverlap: true, formatter: side.format ?? ((value) => number(value, 3)) };
+  return { color: color("--muted"), fontSize: 11, hideOverlap: true, formatter: side.format ?? tick };
 }
 
 /** A range of good values behind the lines. */
@@ -45,7 +54,7 @@ function bandArea([low, high]) {
 }
 
 function describe(items, x, y) {
-  const format = (side, value) => (side.format ?? number)(value);
+  const format = (side, value) => (side.format ?? tick)(value);
   const lines = items.map(({ seriesName, value }) => `${seriesName}: ${format(y, value[1])}`);
   return [`${x.title}: ${format(x, items[0].value[0])}`, ...lines].join("\n");
 }

@@ -1,6 +1,6 @@
 // The looks that all charts share.
 import { color } from "../data/theme.js";
-import { clock, dateTime, number } from "../pure/format.js";
+import { clock, dateTime, number, tick } from "../pure/format.js";
 
 const SHORT_MS = 8000; // seconds alone would be the same on several ticks
 const HOUR_MS = 3_600_000;
@@ -33,7 +33,7 @@ export function axis(name, extra = {}) {
     nameTextStyle: { color: color("--muted"), fontSize: 12, fontWeight: 500 },
     axisLine: { show: true, lineStyle: { color: color("--line-strong") } },
     axisTick: { show: false },
-    axisLabel: { color: color("--muted"), fontSize: 11, formatter: (value) => number(value, 3), hideOverlap: true },
+    axisLabel: { color: color("--muted"), fontSize: 11, formatter: tick, hideOverlap: true },
     splitLine: { lineStyle: { color: color("--line"), width: 1 } },
     scale: true,
     ...extra,

@@ -1,8 +1,8 @@
 // Parallel coordinates of samples over variables and outputs, with brushes.
 import { color } from "../data/theme.js";
 import { valueOn } from "../data/samples.js";
-import { limitText, shortNames } from "../pure/axis.js";
-import { number } from "../pure/format.js";
+import { limitText, shorten, shortNames } from "../pure/axis.js";
+import { tick } from "../pure/format.js";
 import { KINDS, ORDER } from "../pure/marks.js";
 import { base, fade } from "./look.js";
 import { describe } from "./scatter.js";
@@ -45,12 +45,12 @@ export function leastWidth(axes) {
 
 function axisLook() {
   return {
-    nameTextStyle: { color: color("--text"), fontSize: 11, fontWeight: 560 },
+    nameTextStyle: { color: color("--text"), fontSize: 11, fontWeight: 560, lineHeight: 14 },
     nameGap: 14,
     axisLine: { lineStyle: { color: color("--line-strong") } },
     axisTick: { show: false },
     axisLabel: {
-      color: color("--muted"), fontSize: 10.5, formatter: (value) => number(value, 3),
+      color: color("--muted"), fontSize: 10.5, formatter: tick,
       textBorderColor: color("--panel"), textBorderWidth: 3,
     },
     realtime: false, // a redraw in the middle of a drag would end it
@@ -75,7 +75,7 @@ function axisNames(axes) {
 function axisOf(output, dim, names) {
   const isLog = output.scale === "log";
   const common = { dim, id: axisId(output.name), name: names[dim] };
-  if (output.choices) return { ...common, type: "category", data: output.choices.map(String), axisLabel: { formatter: (value) => value } };
+  if (output.choices) return { ...common, type: "category", data: output.choices.map(String), axisLabel: { formatter: (value) => shorten(value, NAME_LENGTH) } };
   const bounds = output.isVariable ? { min: output.low ?? undefined, max: output.high ?? undefined } : {};
   return { ...common, type: isLog ? "log" : "value", ...bounds, splitNumber: 4 };
 }

@@ -1,7 +1,7 @@
 // Two axes of samples, with a brush that writes ranges.
 import { color } from "../data/theme.js";
 import { valueOn } from "../data/samples.js";
-import { axisTitle } from "../pure/axis.js";
+import { axisTitle, shorten } from "../pure/axis.js";
 import { number } from "../pure/format.js";
 import { HOLLOW, KINDS, ORDER, originOf } from "../pure/marks.js";
 import { axis, base, CROSS, fade, limitLines, markLine, PLUS } from "./look.js";
@@ -26,18 +26,21 @@ export function scatterOption({ samples, x, y, isShown, focus, names = new Map()
     ...base(),
     grid: { left: 70, right: 26, top: 22, bottom: 46 },
     tooltip: { ...base().tooltip, formatter: ({ value }) => describe(samples[value[INDEX]], [x, y]) },
-    xAxis: sideOf(x),
-    yAxis: sideOf(y, { nameGap: 50 }),
+    xAxis: sideOf(x, "x"),
+    yAxis: sideOf(y, "y", { nameGap: 50 }),
     brush: { xAxisIndex: 0, yAxisIndex: 0, brushStyle: brushStyle(), outOfBrush: {}, throttleType: "debounce", throttleDelay: 80 },
     series,
   };
 }
 
+const LETTERS = { x: 40, y: 9 }; // that have room along the axis, or beside it
+
 /** Choices without an order are categories. */
-function sideOf(output, extra = {}) {
+function sideOf(output, side, extra = {}) {
   const title = axisTitle(output);
   if (!output.choices) return axis(title, { type: output.scale === "log" ? "log" : "value", ...extra });
-  const labels = { color: color("--muted"), fontSize: 11 };
+  const room = side === "x" ? Math.max(LETTERS.x / output.choices.length, 6) : LETTERS.y;
+  const labels = { color: color("--muted"), fontSize: 11, formatter: (value) => shorten(value, Math.floor(room)) };
   return { ...axis(title, extra), type: "category", data: output.choices.map(String), axisLabel: labels };
 }
 

@@ -1,5 +1,6 @@
 // What needs attention, as cards: cause, consequence and next step; nothing when all is well.
 import { html } from "../../vendor/ui.js";
+import { me } from "../data/session.js";
 import { listed } from "../pure/format.js";
 import { studyHref } from "../pure/route.js";
 import { Command } from "./command.js";
@@ -85,7 +86,10 @@ export function withCode(text) {
 export function WorkerCommand({ study, objectives }) {
   const server = location.href.split("#")[0].replace(/\/$/, "");
   const named = objectives.map((name) => `--objective ${name}=my_simulations:${pythonName(name)}`).join(" ");
-  return html`<${Command} text=${`counterpoise worker --url ${server} --study ${study} ${named}`} />`;
+  return html`
+    <${Command} text=${`counterpoise worker --url ${server} --study ${study} ${named}`} />
+    ${me.value.login_required && html`<span class="note">With a worker token of this server in <code>COUNTERPOISE_TOKEN</code>.</span>`}
+  `;
 }
 
 function pythonName(name) {

@@ -8,6 +8,8 @@ import { expire } from "./session.js";
 // Leases and signs of life are no events: pages that show them read again after so long
 export const LEASES_MS = 20_000;
 const AWAY_MS = 5000; // until a request is repeated that no server has responded to
+const PAUSE = 10; // times as long as the last read took: no page keeps a server busy
+const LONGEST_PAUSE_MS = 60_000;
 const MOST_KEPT = 24; // responses kept for going back, so that a page open for a day does not grow
 const kept = new Map();
 
@@ -20,13 +22,13 @@ function remember(key, data) {
 /**
  * {data, error, isLoading, reload}. `path` null: nothing is read.
  * `read` reads it in another way than one GET; `quietMs` is the shortest time between two reads,
- * `refreshMs` the longest one while the page is seen.
+ * longer where they are slow, and `refreshMs` the longest one while the page is seen.
  */
 export function useResource(path, { read = get, quietMs = 1000, isLive = true, refreshMs = null } = {}) {
   const [state, setState] = useState({ path: null, data: undefined, error: null });
   const seen = isLive ? revision.value : 0;
   const tick = refreshMs && !document.hidden ? Math.floor(clock.value / refreshMs) : 0;
-  const times = useRef({ path: null, started: 0, timer: null, isReading: false, isStale: false });
+  const times = useRef({ path: null, started: 0, tookMs: 0, timer: null, isReading: false, isStale: false });
   const [round, setRound] = useState(0);
 
   useEffect(() => {
@@ -37,7 +39,8 @@ export function useResource(path, { read = get, quietMs = 1000, isLive = true, r
       now.isStale = true;
       return undefined;
     }
-    const wait = isNew ? 0 : Math.max(0, now.started + quietMs - Date.now());
+    const quiet = Math.max(quietMs, Math.min(PAUSE * now.tookMs, LONGEST_PAUSE_MS));
+    const wait = isNew ? 0 : Math.max(0, now.started + quiet - Date.now());
     clearTimeout(now.timer);
     now.path = path;
     now.timer = setTimeout(() => load(path), wait);
@@ -63,6 +66,7 @@ export function useResource(path, { read = get, quietMs = 1000, isLive = true, r
       next = { path: wanted, data: kept.get(wanted), error };
     }
     now.isReading = false;
+    now.tookMs = next.error ? 0 : Date.now() - now.started;
     if (now.path !== wanted) return;
     setState(next);
     if (now.isStale) again();

@@ -43,7 +43,7 @@ function Comparison({ studies }) {
   if (!studies.length) return html`<${Panel}><${Empty} title="There is no study yet" /><//>`;
   return html`
     <div class="stack">
-      <${Panel} title="Studies" note="Up to ${MOST}."><div class="row">${studies.map(({ name }) => html`
+      <${Panel} title="Studies" note="Up to ${MOST}."><div class="row many">${studies.map(({ name }) => html`
         <label class="check"><input type="checkbox" checked=${isChosen.has(name)} disabled=${!isChosen.has(name) && isChosen.size >= MOST} onChange=${() => toggle(name)} />${name}</label>`)}</div><//>
       ${path && html`<${Loaded} resource=${lines}>${(data) => html`<${LinesPanel} data=${data} against=${against} />`}<//>`}
       ${chosen.length > 0 && html`<${Panel} title="Side by side"><${Table} caption="Side by side" columns=${columnsOf(lines.data ?? [])} rows=${chosen} rowKey=${({ name }) => name} /><//>`}

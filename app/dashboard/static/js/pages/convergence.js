@@ -11,7 +11,7 @@ import { count, dateTime, duration, number } from "../pure/format.js";
 
 export const AGAINST = {
   slow: { title: "slow evaluations", isWhole: true, value: (point) => point.slow_evaluations ?? point.evaluated_full },
-  time: { title: "time since the start", value: (point) => point.elapsed_s, format: duration },
+  time: { title: "time since the start", value: (point) => point.elapsed_s, format: duration, isTime: true },
   step: { title: "step", isWhole: true, value: (point) => point.number },
 };
 const ASSESSMENTS = {

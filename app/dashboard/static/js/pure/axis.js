@@ -22,6 +22,27 @@ export function axisWords(output) {
   return withUnit(output.name, output.unit) + (output.isObjective === false ? "" : direction) + limitText(output);
 }
 
+const PAD = 0.06; // of the span, at both ends
+
+/** Round ends somewhat outside of two values, however close these are. */
+export function paddedRange(low, high) {
+  const pad = (high - low || Math.abs(high) || 1) * PAD;
+  const unit = 10 ** Math.floor(Math.log10(pad));
+  return [Math.floor((low - pad) / unit) * unit, Math.ceil((high + pad) / unit) * unit];
+}
+
+const [MINUTE, HOUR, DAY] = [60, 3600, 86_400];
+const TIME_STEPS = [
+  ...[1, 2, 5, 10, 15, 30], ...[1, 2, 5, 10, 15, 30].map((count) => count * MINUTE),
+  ...[1, 2, 3, 6, 12].map((count) => count * HOUR), ...[1, 2, 7, 14, 28].map((count) => count * DAY),
+];
+const MOST_TICKS = 7;
+
+/** Seconds between ticks that read as round durations; undefined where any number does. */
+export function timeStep(span) {
+  return span < MOST_TICKS ? undefined : TIME_STEPS.find((step) => span / step <= MOST_TICKS);
+}
+
 /** Short forms by name: words that all long names have in common at both ends are left out. */
 export function shortNames(names, length) {
   const long = names.filter((name) => name.length > length);

@@ -17,6 +17,11 @@ export function number(value, digits = 4) {
   return text.replaceAll("-", "−");
 }
 
+/** A tick of an axis: a round number, but the next one may differ in its sixth digit. */
+export function tick(value) {
+  return number(value, 6);
+}
+
 function exponential(value, digits) {
   const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
   return `${Number(mantissa)}e${Number(exponent)}`;
