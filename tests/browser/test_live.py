@@ -36,6 +36,11 @@ class FakeSource extends EventTarget {
 FakeSource.CLOSED = 2;
 window.EventSource = FakeSource;
 """
+CLOSED = 2  # of an event source
+SET_HIDDEN = """isHidden => {
+    Object.defineProperty(document, 'hidden', {value: isHidden, configurable: true});
+    document.dispatchEvent(new Event('visibilitychange'));
+}"""
 SEND = """count => {
     for (let id = 1; id <= count; id += 1) {
         const event = new MessageEvent('done', {lastEventId: String(id), data: '{}'});
@@ -78,6 +83,23 @@ def test_leases_are_read_again_without_an_event(
     expect(page.get_by_text("Live", exact=True)).to_be_visible()
     with page.expect_response(lambda response: response.url.endswith("/watched")):
         page.clock.fast_forward(30_000)
+
+
+def test_a_hidden_page_gives_its_connection_back(
+    server: str, open_page: OpenPage
+) -> None:
+    page = open_page("about:blank", locale="en-GB")
+    page.add_init_script(FAKE_SOURCE)
+    page.clock.install()
+    page.goto(f"{server}/#/studies/watched")
+    expect(page.get_by_text("Live", exact=True)).to_be_visible()
+    page.evaluate(SET_HIDDEN, True)
+    page.clock.fast_forward(15_000)
+    assert page.evaluate("fakeSource.readyState") == CLOSED
+    with page.expect_response(lambda response: response.url.endswith("/watched")):
+        page.evaluate(SET_HIDDEN, False)
+        page.clock.fast_forward(5_000)
+    assert page.evaluate("fakeSource.readyState") != CLOSED
 
 
 def test_a_study_that_is_deleted_is_no_longer_shown(

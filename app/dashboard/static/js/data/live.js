@@ -12,6 +12,8 @@ const KINDS = [
 const QUIET_MS = 1000; // at most one round of reading per second, however many events come
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 15_000;
+// A browser has six connections to a server, for all its tabs: those that are hidden give theirs back
+const HIDDEN_MS = 10_000;
 
 /** "connecting", "live" or "away", and since when. */
 export const connection = signal({ state: "connecting", since: Date.now() });
@@ -24,6 +26,8 @@ let lastId = "";
 let retryMs = FIRST_RETRY_MS;
 let retryTimer = null;
 let bumpTimer = null;
+let hiddenTimer = null;
+let isResting = false;
 
 /** Follow another stream: "events", or the path of a study's events. */
 export function follow(path) {
@@ -40,6 +44,8 @@ export function stop() {
 
 function connect() {
   close();
+  isResting = document.hidden;
+  if (isResting) return;
   const address = url(followed);
   if (lastId) address.searchParams.set("after", lastId);
   source = new EventSource(address);
@@ -51,6 +57,27 @@ function connect() {
   };
   source.onerror = onError;
   for (const kind of KINDS) source.addEventListener(kind, onEvent);
+}
+
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(hiddenTimer);
+  if (document.hidden) hiddenTimer = setTimeout(rest, HIDDEN_MS);
+  else if (isResting) wake();
+});
+
+function rest() {
+  if (followed === null) return;
+  isResting = true;
+  close();
+}
+
+/** Follow again from now on: what has happened meanwhile is read at once. */
+function wake() {
+  lastId = "";
+  isResting = false;
+  if (followed === null) return;
+  connect();
+  changed();
 }
 
 function close() {
