@@ -21,11 +21,13 @@ from app.store.studies.studies import find_study_by_id, objectives_of
 from app.store.work.attempts import AttemptOfWorker, last_attempts
 from app.store.work.live_workers import held_leases, live_workers
 from counterpoise.wire.codes import FailureKind, JobState, Outcome
+from counterpoise.wire.failure_message import summary
 from counterpoise.wire.views import AttemptStory, JobStory
 
 MOST_AHEAD = 1000
 MOST_ATTEMPTS = 100
-MESSAGE_TAIL = 2000  # characters
+MESSAGE_TAIL = 10_000  # characters: all that the workers of this package send
+MOST_REASON = 400  # of them in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,7 @@ def _why_ready(facts: _Facts) -> list[str]:
         reasons.append(
             f"attempt {last.attempt.number}, with worker {last.worker}, ended: {ended}"
         )
+        reasons += _reported(facts)
     if study.is_paused:
         reasons.append(
             f"the study is paused; `counterpoise study resume {study.name}` lets it go on"
@@ -256,10 +259,18 @@ def _why_failed(facts: _Facts) -> list[str]:
     if _was_cancelled(facts):
         return [f"it was cancelled by hand; {again}"]
     if kind is FailureKind.ERROR:
-        return [
-            f"the simulation failed {_times(job.errors)}, as often as max_attempts allows; {again}"
-        ]
+        often = f"the simulation failed {_times(job.errors)}, as often as max_attempts allows; {again}"
+        return [often, *_reported(facts)]
     return [f"it was lost {_times(job.losses)}, as often as max_losses allows; {again}"]
+
+
+def _reported(facts: _Facts) -> list[str]:
+    """What went wrong at last, in one line."""
+    for of_worker in reversed(facts.attempts):
+        if text := summary(of_worker.attempt.message or ""):
+            number, reason = of_worker.attempt.number, text[:MOST_REASON]
+            return [f"worker {of_worker.worker} reported of attempt {number}: {reason}"]
+    return []
 
 
 def _was_cancelled(facts: _Facts) -> bool:

@@ -96,8 +96,9 @@ def test_a_job_that_backs_off(lab: Lab) -> None:
     found = story(lab, job)
     (row,) = [row for row in lab.rows(jobs) if row["id"] == job.job]
     assert found.ahead is None
-    assert found.why[:2] == [
+    assert found.why[:3] == [
         "attempt 1, with worker node7, ended: infrastructure",
+        "worker node7 reported of attempt 1: no licence",
         f"it backs off until {iso(row['ready_at'])}, because it was lost once",
     ]
     (tried,) = found.attempts
@@ -157,15 +158,16 @@ def test_jobs_that_failed_for_good(lab: Lab) -> None:
     lab.fail(first, "infeasible")
     (why,) = story(lab, first).why
     assert "`counterpoise study retry wing --infeasible`" in why
-    lab.fail(second, "error", "x" * 3000 + "the end")
+    lab.fail(second, "error", "x" * 15_000 + "the end")
     (second,) = lab.ask("crash")
-    lab.fail(second, "error")
+    lab.fail(second, "error", "Traceback\nno mesh\n--- printed ---\nreading")
     found = story(lab, second)
     assert found.why == [
-        f"the simulation failed 2 times, as often as max_attempts allows; {again}"
+        f"the simulation failed 2 times, as often as max_attempts allows; {again}",
+        "worker w reported of attempt 2: no mesh",
     ]
     message = found.attempts[0].message or ""
-    assert (len(message), message[-7:]) == (2000, "the end")
+    assert (len(message), message[-7:]) == (10_000, "the end")
     lab.expire(third)
     lab.end_backoffs()
     (third,) = [job for job in lab.ask("crash", most=8) if job.job == third.job]

@@ -19,7 +19,7 @@ export function linesOption({ series, x, y, band, yRange = {} }) {
     grid: { left: 70, right: 22, top: 16, bottom: 44 },
     tooltip: { ...base().tooltip, trigger: "axis", formatter: (items) => describe(items, x, y) },
     xAxis: { type: "value", ...axis(x.title, { axisLabel: labels(x), splitLine: { show: false }, minInterval: x.isWhole ? 1 : undefined, ...timeTicks(series, x) }) },
-    yAxis: { type: "value", ...axis(y.title, { axisLabel: labels(y), nameGap: 52, ...yRange }) },
+    yAxis: { type: "value", ...axis(y.title, { axisLabel: labels(y), nameGap: 52, minInterval: y.isWhole ? 1 : undefined, ...yRange }) },
     series: series.map((line, index) => ({
       type: "line",
       name: line.name,

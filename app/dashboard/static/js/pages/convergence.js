@@ -42,7 +42,7 @@ function Charts({ study, data }) {
             <${LinePanel} study=${study} data=${data} points=${points.filter((point) => point.gain_per_slow_h !== null)} against=${against}
               title="Gain per slow hour" note="Hypervolume gained per hour of the slowest run, since the step before." value=${(point) => point.gain_per_slow_h} step="start" color="--series-2" height=${260} />
             <${LinePanel} study=${study} data=${data} points=${points} against=${against}
-              title="Samples on the front" value=${(point) => point.front} color="--series-3" height=${260} />
+              title="Samples on the front" value=${(point) => point.front} isWhole=${true} color="--series-3" height=${260} />
           </div>`}
     </div>
   `;
@@ -80,12 +80,12 @@ export function AgainstChoice({ against }) {
   `;
 }
 
-function LinePanel({ study, data, points, against, title, note, value, color, controls, step = "end", height = 340 }) {
+function LinePanel({ study, data, points, against, title, note, value, color, controls, isWhole = false, step = "end", height = 340 }) {
   const x = AGAINST[against];
   const option = useCallback(
     () => linesOption({
       series: [{ name: title, color, step, points: points.map((point) => [x.value(point), value(point)]) }],
-      x, y: { title: title.toLowerCase() },
+      x, y: { title: title.toLowerCase(), isWhole },
     }),
     [data, against],
   );
