@@ -83,6 +83,11 @@ def test_leases_are_read_again_without_an_event(
     expect(page.get_by_text("Live", exact=True)).to_be_visible()
     with page.expect_response(lambda response: response.url.endswith("/watched")):
         page.clock.fast_forward(30_000)
+    page.goto(f"{server}/#/")
+    expect(page.get_by_role("link", name="watched")).to_be_visible()
+    expect(page).to_have_title("Counterpoise")
+    with page.expect_response(lambda response: "/overview?" in response.url):
+        page.clock.fast_forward(30_000)
 
 
 def test_a_hidden_page_gives_its_connection_back(

@@ -7,7 +7,7 @@ import { etaText, StateBadge } from "../components/study_state.js";
 import { Table } from "../components/table.js";
 import { getAll } from "../data/api.js";
 import { now } from "../data/clock.js";
-import { useResource } from "../data/resource.js";
+import { LEASES_MS, useResource } from "../data/resource.js";
 import { isAdmin } from "../data/session.js";
 import { count, plural, relative } from "../pure/format.js";
 import { studyHref } from "../pure/route.js";
@@ -26,7 +26,8 @@ const COLUMNS = [
 ];
 
 export function Studies() {
-  const studies = useResource("overview", { read: (path) => getAll(path, 2000, 100), quietMs: 3000 });
+  const studies = useResource("overview", { read: (path) => getAll(path, 2000, 100), quietMs: 3000, refreshMs: LEASES_MS });
+  document.title = "Counterpoise";
   return html`
     <div class="page-head">
       <h1>Studies</h1>

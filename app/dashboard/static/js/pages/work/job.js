@@ -5,7 +5,8 @@ import { confirm } from "../../components/dialog.js";
 import { Badge, Loaded, Panel } from "../../components/panel.js";
 import { Table } from "../../components/table.js";
 import { post, studyPath } from "../../data/api.js";
-import { useResource } from "../../data/resource.js";
+import { now } from "../../data/clock.js";
+import { LEASES_MS, useResource } from "../../data/resource.js";
 import { route } from "../../data/navigation.js";
 import { isAdmin } from "../../data/session.js";
 import { dateTime, duration, number, stepText, withLocalTimes } from "../../pure/format.js";
@@ -16,7 +17,7 @@ const TONES = { done: "good", late: "good", failed: "bad", expired: "bad" };
 
 export function Job() {
   const { job: id } = route.value;
-  const job = useResource(`jobs/${id}`);
+  const job = useResource(`jobs/${id}`, { refreshMs: LEASES_MS });
   document.title = `Job ${id} · Counterpoise`;
   return html`<${Loaded} resource=${job}>${(data) => html`<${JobDetails} job=${data} />`}<//>`;
 }
@@ -59,8 +60,8 @@ const COLUMNS = [
 ];
 
 function tookOf(attempt) {
-  const end = attempt.ended_at ? Date.parse(attempt.ended_at) : Date.now();
-  return attempt.duration_s ?? (end - Date.parse(attempt.leased_at)) / 1000;
+  const end = attempt.ended_at ? Date.parse(attempt.ended_at) : now.value;
+  return attempt.duration_s ?? Math.max(end - Date.parse(attempt.leased_at), 0) / 1000;
 }
 
 function resultOf(job) {
