@@ -8,6 +8,7 @@ import { designsOf, labelsOf } from "../../../app/dashboard/static/js/pure/desig
 import { pathOf } from "../../../app/dashboard/static/js/pure/faults.js";
 import { brokenLimits, kindOf } from "../../../app/dashboard/static/js/pure/marks.js";
 import { href, parseRoute, studyHref } from "../../../app/dashboard/static/js/pure/route.js";
+import { withoutUnset } from "../../../app/dashboard/static/js/pure/specification.js";
 
 test("addresses lead to pages and back", () => {
   assert.deepEqual(parseRoute(""), { page: "studies", query: {} });
@@ -27,6 +28,11 @@ test("the range of an axis holds its values, however close they are", () => {
     assert.ok(start < low && end > high, `${start} to ${end}`);
     assert.ok(end - start <= Math.max(2 * (high - low), 0.4 * Math.abs(high), 1e-6) || high === 0);
   }
+});
+
+test("a specification is shown without what is not set", () => {
+  const spec = { notes: "", lower: null, variables: [{ name: "a", low: 0, choices: null }], seed: 0 };
+  assert.deepEqual(withoutUnset(spec), { variables: [{ name: "a", low: 0 }], seed: 0 });
 });
 
 test("ticks of durations are round", () => {

@@ -27,7 +27,7 @@ let retryMs = FIRST_RETRY_MS;
 let retryTimer = null;
 let bumpTimer = null;
 let hiddenTimer = null;
-let isResting = false;
+let isSuspended = false;
 
 /** Follow another stream: "events", or the path of a study's events. */
 export function follow(path) {
@@ -44,8 +44,8 @@ export function stop() {
 
 function connect() {
   close();
-  isResting = document.hidden;
-  if (isResting) return;
+  isSuspended = document.hidden;
+  if (isSuspended) return;
   const address = url(followed);
   if (lastId) address.searchParams.set("after", lastId);
   source = new EventSource(address);
@@ -61,20 +61,20 @@ function connect() {
 
 document.addEventListener("visibilitychange", () => {
   clearTimeout(hiddenTimer);
-  if (document.hidden) hiddenTimer = setTimeout(rest, HIDDEN_MS);
-  else if (isResting) wake();
+  if (document.hidden) hiddenTimer = setTimeout(suspend, HIDDEN_MS);
+  else if (isSuspended) resume();
 });
 
-function rest() {
+function suspend() {
   if (followed === null) return;
-  isResting = true;
+  isSuspended = true;
   close();
 }
 
 /** Follow again from now on: what has happened meanwhile is read at once. */
-function wake() {
+function resume() {
   lastId = "";
-  isResting = false;
+  isSuspended = false;
   if (followed === null) return;
   connect();
   changed();

@@ -46,7 +46,7 @@ export function ImportPanel({ study }) {
           <textarea rows="5" spellcheck="false" value=${text} onInput=${(event) => { setText(event.currentTarget.value); setPlan(null); }}></textarea></label>
         <label class="check"><input type="checkbox" checked=${isEvaluated} onChange=${() => { setIsEvaluated(!isEvaluated); setPlan(null); }} />evaluate what the rows lack</label>
         ${plan && html`<p role="status">This would be done: ${summary(plan)}</p>`}
-        ${faults.length > 0 && html`<ul class="plain fault" role="alert">${faults.slice(0, MOST_FAULTS).map(({ row, pointer, detail }) => html`<li>${row !== undefined && row !== null ? `row ${row}: ` : pointer && `${pointer}: `}${detail}</li>`)}</ul>`}
+        ${faults.length > 0 && html`<ul class="plain fault" role="alert">${faults.slice(0, MOST_FAULTS).map(({ pointer, detail }) => html`<li>${pointer && `${pointer}: `}${detail}</li>`)}</ul>`}
         <div class="row">
           <button disabled=${!text.trim()} onClick=${() => send(true)}>Dry run</button>
           <button class="primary" disabled=${!plan} onClick=${() => send(false)}>Import</button>

@@ -6,6 +6,7 @@ import { go, route } from "../../data/navigation.js";
 import { isAdmin } from "../../data/session.js";
 import { lineOf } from "../../pure/faults.js";
 import { studyHref } from "../../pure/route.js";
+import { withoutUnset } from "../../pure/specification.js";
 import { SpecForm } from "./form.js";
 
 const EXAMPLE = `name: wing
@@ -133,6 +134,5 @@ async function copyOf(name) {
   const { spec, budget } = await get(studyPath(name));
   const { stringify } = await import("../../../vendor/yaml.js");
   const { seed: _, ...rest } = spec;
-  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null && value !== ""));
-  return stringify({ ...given, budget, name: `${name}-2` });
+  return stringify({ ...withoutUnset(rest), budget, name: `${name}-2` });
 }

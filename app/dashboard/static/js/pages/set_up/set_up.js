@@ -8,6 +8,7 @@ import { isAdmin } from "../../data/session.js";
 import { limitText } from "../../pure/axis.js";
 import { duration, number } from "../../pure/format.js";
 import { outputsOf } from "../../pure/marks.js";
+import { withoutUnset } from "../../pure/specification.js";
 import { studyHref } from "../../pure/route.js";
 import { Facts } from "../work/job.js";
 import { ImportPanel } from "./import.js";
@@ -76,7 +77,7 @@ const OUTPUTS = [
 function SpecText({ study }) {
   const [yaml, setYaml] = useState("");
   useEffect(() => {
-    import("../../../vendor/yaml.js").then(({ stringify }) => setYaml(stringify(current(study))));
+    import("../../../vendor/yaml.js").then(({ stringify }) => setYaml(stringify(withoutUnset(current(study)))));
   }, [study.name, study.budget]);
   return html`<details><summary>Specification as YAML</summary><pre class="log" tabindex="0">${yaml}</pre></details>`;
 }
