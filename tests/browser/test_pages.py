@@ -61,6 +61,9 @@ def test_the_list_shows_state_progress_and_health(
     failed = page.get_by_role("row").filter(has_text="failed")
     expect(failed).to_contain_text("warning")
     expect(failed).to_contain_text("Finished without a front")
+    page.get_by_label("Name contains").fill("FAIL")
+    table = page.get_by_role("table", name="Studies")
+    expect(table.get_by_role("row")).to_have_count(2)  # with the titles
 
 
 def test_a_study_without_workers_shows_the_command_that_starts_one(

@@ -1,5 +1,5 @@
 // The list of studies: is anything wrong, and when is it done?
-import { html } from "../../vendor/ui.js";
+import { html, useState } from "../../vendor/ui.js";
 import { Badge, Empty, Loaded, Panel, Progress } from "../components/panel.js";
 import { Command } from "../components/command.js";
 import { Sparkline } from "../components/sparkline.js";
@@ -21,7 +21,7 @@ const COLUMNS = [
   { key: "front", title: "Front", isNumber: true, value: (study) => study.front, cell: (study) => count(study.front) },
   { key: "hypervolume", title: "Hypervolume", cell: (study) => html`
       <${Sparkline} values=${study.hypervolume} label="Hypervolume over ${plural(study.hypervolume.length, "step")}" />` },
-  { key: "health", title: "Health", value: (study) => study.health.length, cell: HealthCell },
+  { key: "health", title: "Health", value: (study) => warningsOf(study).length, cell: HealthCell },
   { key: "created", title: "Created", value: (study) => study.created_at, cell: (study) => relative(study.created_at, now.value) },
 ];
 
@@ -37,10 +37,19 @@ export function Studies() {
   `;
 }
 
+const MANY = 8; // more have a filter
+
 function List({ items }) {
+  const [part, setPart] = useState("");
+  const found = items.filter(({ name }) => name.toLowerCase().includes(part.trim().toLowerCase()));
+  const warned = items.filter((study) => warningsOf(study).length > 0).length;
+  const filter = html`
+    <label class="row select">Name contains <input type="search" value=${part} onInput=${(event) => setPart(event.currentTarget.value)} /></label>`;
+  const note = `${plural(items.length, "study", "studies")}, ${warned || "none"} with warnings.`;
+  const header = items.length > MANY ? { title: "All studies", note, controls: filter } : {};
   return html`
-    <${Panel}>
-      <${Table} caption="Studies" columns=${COLUMNS} rows=${items} rowKey=${(study) => study.name}
+    <${Panel} ...${header}>
+      <${Table} caption="Studies" columns=${COLUMNS} rows=${found} rowKey=${(study) => study.name}
         sort=${{ key: "created", isDescending: true }} />
     <//>
   `;
@@ -67,8 +76,12 @@ function ProgressCell(study) {
   `;
 }
 
+function warningsOf(study) {
+  return study.health.filter(({ code }) => code !== "paused");
+}
+
 function HealthCell(study) {
-  const items = study.health.filter(({ code }) => code !== "paused");
+  const items = warningsOf(study);
   if (!items.length) return html`<${Badge} tone="good">OK<//>`;
   return html`<a href=${studyHref(study.name)} title=${items.map(({ detail }) => detail).join("\n")}>
     <${Badge} tone="warn">${plural(items.length, "warning")}<//></a>`;
