@@ -9,7 +9,8 @@ from skfem import Basis, BilinearForm, ElementHexS2, ElementVector
 from skfem.helpers import ddot, div, sym_grad
 
 from counterpoise.wire.specification import parse_specification
-from workers.wing import geometry
+from workers.demo.problems import problem
+from workers.wing import geometry, old_machine
 from workers.wing.deflection import (
     LAME,
     SHEAR,
@@ -210,3 +211,21 @@ def test_the_stiffness_matrix_is_that_of_its_form() -> None:
     expected = form.assemble(basis).toarray()
     K = stiffness_matrix(basis, LAME, SHEAR).toarray()
     assert pytest.approx(expected, abs=1e-12 * np.abs(expected).max()) == K
+
+
+def test_the_old_machine_computes_the_same_and_fails_from_time_to_time() -> None:
+    outcomes: list[float | None] = []
+    for _ in range(old_machine.FAILS_EVERY):
+        try:
+            outcomes.append(old_machine.deflection(MIDDLE))
+        except RuntimeError as error:
+            assert "licence" in str(error)
+            outcomes.append(None)
+    assert outcomes.count(None) == 1
+    assert set(outcomes) == {None, deflection(MIDDLE)}
+
+
+def test_the_demo_has_a_second_worker_for_the_slowest_run() -> None:
+    workers = problem("wing", 3, (), None, seed=1).workers
+    assert [worker.run for worker in workers].count("deflection") == 2
+    assert len({worker.name for worker in workers}) == len(workers)

@@ -101,7 +101,7 @@ def _virtual_study(result: DemoResult, mode: str, seed: int) -> VirtualStudy:
     return VirtualStudy(
         problem=replace(result.problem, study=study),
         ratios=[1.0] * len(measured) if mode == SYNCHRONOUS else measured,
-        job_s=[max(worker.job_s, 1e-6) for worker in result.workers],
+        job_s=[max(run.job_s, 1e-6) for run in result.runs],
         reference_point=[reference_point[name] for name in result.problem.objectives],
         known=[(dict(sample.x), sample.values) for sample in result.samples],
     )

@@ -20,10 +20,26 @@ WORKERS = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, slots=True)
+class DemoWorker:
+    name: str
+    run: str
+    function: str  # module:function, for `counterpoise worker`
+
+
+@dataclass(frozen=True, slots=True)
 class DemoProblem:
     study: dict[str, Any]  # the specification
-    functions: dict[str, str]  # run -> module:function, for `counterpoise worker`
+    functions: dict[str, str]  # run -> module:function
     environment: dict[str, str] = field(default_factory=dict)  # of the workers
+    more_workers: list[DemoWorker] = field(default_factory=list)
+
+    @property
+    def workers(self) -> list[DemoWorker]:
+        """One for each run, with its name, and some more."""
+        functions = self.functions.items()
+        return [DemoWorker(run, run, function) for run, function in functions] + (
+            self.more_workers
+        )
 
     @property
     def objectives(self) -> list[str]:
@@ -50,6 +66,12 @@ class DemoProblem:
         )
 
 
+OLD_MACHINE = DemoWorker(
+    "old-machine", "deflection", "workers.wing.old_machine:deflection"
+)
+MORE_WORKERS = {"wing": [OLD_MACHINE]}
+
+
 def problem(
     name: str, m: int, latencies: Sequence[float], budget: int | None, seed: int
 ) -> DemoProblem:
@@ -71,7 +93,8 @@ def engineering(name: str) -> DemoProblem:
     study = yaml.safe_load((WORKERS / name / "study.yaml").read_text())
     outputs = [*study["objectives"], *study.get("constraints", ())]
     runs = [output["name"] for output in outputs if "same_run_as" not in output]
-    return DemoProblem(study, {run: f"workers.{name}.{run}:{run}" for run in runs})
+    functions = {run: f"workers.{name}.{run}:{run}" for run in runs}
+    return DemoProblem(study, functions, more_workers=MORE_WORKERS.get(name, []))
 
 
 def dtlz2(m: int, latencies: Sequence[float]) -> DemoProblem:

@@ -54,18 +54,27 @@ def print_result(result: DemoResult, console: Console, *, every: bool) -> None:
 
 def workers_table(result: DemoResult) -> Table:
     table = _table(
-        "The workers", ["worker"], ["ratio", "jobs", "s per evaluation", "busy", "idle"]
+        "The workers",
+        ["worker", "run"],
+        ["ratio", "jobs", "s per evaluation", "s per job", "busy", "idle"],
     )
-    for worker, output in zip(result.workers, runs_of(result.study), strict=True):
+    outputs = {output.name: output for output in runs_of(result.study)}
+    for worker in result.workers:
+        output = outputs[worker.objective]
         table.add_row(
+            worker.worker,
             f"{worker.objective} ({'cheap' if output.cheap else 'slow'})",
             f"{output.ratio:g}",
             str(worker.jobs),
             f"{worker.evaluation_s:.2g}",
+            f"{worker.job_s:.2g}",
             f"{worker.busy:.1%}",
             f"{worker.idle:.1%}",
         )
-    table.caption = "busy: the worker held a job, from the lease to the tell"
+    table.caption = (
+        "s per evaluation: median of the run on all its workers. s per job: mean of the"
+        " worker, from the lease to the tell; busy: its share of time in jobs."
+    )
     return table
 
 
@@ -76,11 +85,11 @@ def comparison_table(result: DemoResult, virtual: Virtual) -> Table:
         ["study"],
         ["seconds", "hypervolume", "front"],
     )
-    for worker in result.workers:
-        table.add_column(f"{worker.objective}\njobs", justify="right")
-        table.add_column(f"{worker.objective}\nbusy", justify="right")
-    jobs = [worker.jobs for worker in result.workers]
-    busy = [worker.busy for worker in result.workers]
+    for run in result.runs:
+        table.add_column(f"{run.objective}\njobs", justify="right")
+        table.add_column(f"{run.objective}\nbusy", justify="right")
+    jobs = [run.jobs for run in result.runs]
+    busy = [run.busy for run in result.runs]
     measured = _numbers(
         result.seconds, result.hypervolume, len(result.front), jobs, busy
     )
@@ -95,7 +104,8 @@ def comparison_table(result: DemoResult, virtual: Virtual) -> Table:
         )
         table.add_row(f"virtual: {mode}", *numbers)
     table.caption = (
-        "In virtual time a job takes its mean time of this run, planning takes none, and the ratios are known at once."
+        "In virtual time there is one worker for each run, a job takes its mean time of this demo, planning takes none,"
+        " and the ratios are known at once."
         " Synchronous: all workers wait for the slowest. Counterpoise: asynchronous, with `strategy: counterpoise`."
     )
     return table

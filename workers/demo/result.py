@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from counterpoise.client import Client
@@ -20,17 +21,26 @@ from workers.demo.virtual_study import VirtualResult
 
 @dataclass(frozen=True, slots=True)
 class WorkerSummary:
-    """Of the worker of one run, which has the name of its first output."""
-
-    objective: str
+    worker: str
+    objective: str  # the first output of its run
     jobs: int
-    evaluation_s: float  # median, without the requests
+    evaluation_s: float  # median of the run on all workers, without the requests
     busy: float  # share of its time in which it held a job, from the lease to the tell
     job_s: float  # mean time from the lease to the tell
 
     @property
     def idle(self) -> float:
         return 1.0 - self.busy
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """All workers of one run together."""
+
+    objective: str
+    jobs: int
+    busy: float  # mean over the workers
+    job_s: float  # mean over the jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,22 @@ class DemoResult:
     samples: list[SampleView]  # full and complete
     workers: list[WorkerSummary]
     seconds: float  # from the study's creation to its end
+
+    @property
+    def runs(self) -> list[RunSummary]:
+        """In the order of the study's outputs."""
+        return [self._run(name) for name in self.problem.functions]
+
+    def _run(self, objective: str) -> RunSummary:
+        workers = [worker for worker in self.workers if worker.objective == objective]
+        jobs = sum(worker.jobs for worker in workers)
+        job_s = sum(worker.jobs * worker.job_s for worker in workers)
+        return RunSummary(
+            objective=objective,
+            jobs=jobs,
+            busy=fmean(worker.busy for worker in workers),
+            job_s=job_s / max(jobs, 1),
+        )
 
     @property
     def hypervolume(self) -> float:
@@ -75,7 +101,8 @@ def read_result(client: Client, problem: DemoProblem) -> DemoResult:
     """Of a finished study."""
     name = problem.study["name"]
     study = client.study(name)
-    workers = {worker.worker: worker for worker in client.workers()}
+    outputs = {output.name: output for output in study.outputs}
+    views = {view.worker: view for view in client.workers()}
     first = problem.objectives[0]
     full = client.samples(name, full=True)
     names = {*problem.objectives, *problem.constraints}
@@ -84,7 +111,10 @@ def read_result(client: Client, problem: DemoProblem) -> DemoResult:
         study=study,
         front=sorted(client.front(name), key=lambda item: item.values[first]),
         samples=[sample for sample in full if names <= sample.values.keys()],
-        workers=[_summary(output, workers[output.name]) for output in runs_of(study)],
+        workers=[
+            _summary(outputs[worker.run], views[worker.name])
+            for worker in problem.workers
+        ],
         seconds=_seconds(study.created_at, study.finished_at or study.created_at),
     )
 
@@ -94,14 +124,15 @@ def runs_of(study: StudyView) -> list[OutputView]:
     return [output for output in study.outputs if output.same_run_as is None]
 
 
-def _summary(output: OutputView, worker: WorkerView) -> WorkerSummary:
-    busy_s = worker.busy_share * _seconds(worker.first_seen_at, worker.last_seen_at)
+def _summary(output: OutputView, view: WorkerView) -> WorkerSummary:
+    busy_s = view.busy_share * _seconds(view.first_seen_at, view.last_seen_at)
     return WorkerSummary(
+        worker=view.worker,
         objective=output.name,
-        jobs=output.done,
+        jobs=view.done,
         evaluation_s=output.median_duration_s or 0.0,
-        busy=worker.busy_share,
-        job_s=busy_s / max(worker.done, 1),
+        busy=view.busy_share,
+        job_s=busy_s / max(view.done, 1),
     )
 
 

@@ -69,7 +69,7 @@ def run(
         else:
             if virtual:
                 output.print(comparison_table(result, virtual))
-                slowest_s = max(worker.job_s for worker in result.workers)
+                slowest_s = max(run.job_s for run in result.runs)
                 output.print(conclusion(virtual, slowest_s), soft_wrap=True)
             output.print(f"written: {files[0]}, {files[1]}", soft_wrap=True)
         if stay:
@@ -101,7 +101,7 @@ def exclusive(folder: Path) -> Iterator[None]:
 def optimise(
     problem: DemoProblem, processes: LocalProcesses, url: str, messages: Console
 ) -> DemoResult:
-    """Run one worker per kind of run until the study is finished."""
+    """Run the problem's workers until the study is finished."""
     name = problem.study["name"]
     with Client(url) as client:
         client.create_study(problem.study)
@@ -122,7 +122,7 @@ def optimise(
 
 def start_workers(problem: DemoProblem, processes: LocalProcesses, url: str) -> None:
     name = problem.study["name"]
-    for objective, function in problem.functions.items():
+    for worker in problem.workers:
         command = [
             *COUNTERPOISE,
             "worker",
@@ -131,11 +131,11 @@ def start_workers(problem: DemoProblem, processes: LocalProcesses, url: str) -> 
             "--study",
             name,
             "--objective",
-            f"{objective}={function}",
+            f"{worker.run}={worker.function}",
         ]
         options = [
             "--name",
-            objective,
+            worker.name,
             "--slots",
             "1",
             "--spool",
@@ -145,5 +145,5 @@ def start_workers(problem: DemoProblem, processes: LocalProcesses, url: str) -> 
             "--until-finished",
         ]
         processes.start(
-            f"{objective} worker", [*command, *options], **problem.environment
+            f"{worker.name} worker", [*command, *options], **problem.environment
         )
