@@ -218,8 +218,7 @@ def test_the_old_machine_computes_the_same_and_fails_from_time_to_time() -> None
     for _ in range(old_machine.FAILS_EVERY):
         try:
             outcomes.append(old_machine.deflection(MIDDLE))
-        except RuntimeError as error:
-            assert "licence" in str(error)
+        except RuntimeError:
             outcomes.append(None)
     assert outcomes.count(None) == 1
     assert set(outcomes) == {None, deflection(MIDDLE)}

@@ -25,7 +25,8 @@ def list_choices(database: Database, name: str, target: str | None) -> ChoicesVi
         to_view(Choice.BEST, designs[choices.best_in(values, index)], objective)
         for index, objective in enumerate(spec.objective_names)
     ]
-    items.append(to_view(Choice.KNEE, designs[choices.knee(values)]))
+    if len(spec.objectives) > 1:
+        items.append(to_view(Choice.KNEE, designs[choices.knee(values)]))
     if target_values:
         nearest = choices.nearest(values, target_values)
         items.append(to_view(Choice.NEAREST, designs[nearest]))

@@ -47,6 +47,16 @@ def test_designs_may_have_choices_without_an_order(client: TestClient) -> None:
     assert found["best", "mass"]["x"] == {"span": 1.5, "ribs": 7, "alloy": "steel"}
 
 
+def test_one_objective_needs_no_compromise(client: TestClient) -> None:
+    spec = {**SPEC, "objectives": [{"name": "mass"}]}
+    assert client.post("/studies?paused=true", json=spec).status_code == 201
+    rows = "span,ribs,mass\n1.5,7,1\n1.2,9,2\n"
+    csv = {"content-type": "text/csv"}
+    path = "/studies/wing"
+    assert client.post(f"{path}/import", content=rows, headers=csv).status_code == 200
+    assert set(by_title(client.get(f"{path}/choices").json())) == {("best", "mass")}
+
+
 def test_a_target_must_name_objectives_and_numbers(
     client: TestClient, wing: Wing
 ) -> None:

@@ -67,7 +67,7 @@ test("a design that is the best in several ways is one row", () => {
   ];
   const designs = designsOf(items);
   assert.deepEqual(designs.map(({ titles }) => titles), [["Best mass", "Balanced (knee)"], ["Best drag"]]);
-  assert.equal(labelsOf(designs).get(3), "best mass, knee");
+  assert.deepEqual(labelsOf(designs).get(3), { text: "best mass, knee", best: new Set(["mass"]) });
   assert.equal(labelsOf(Array.from({ length: 9 }, (_, sample) => ({ sample, labels: [] }))).size, 0);
 });
 

@@ -8,11 +8,12 @@ import { axis, base, CROSS, fade, limitLines, markLine, PLUS } from "./look.js";
 
 /** The place of a sample's index in the value of its mark. */
 export const INDEX = 2;
+const ROOM = ["5%", "5%"]; // between the outermost marks and the axes, for the names of designs
 const SYMBOLS = { cross: CROSS, plus: PLUS, square: "rect" };
 
 /**
  * ECharts options; `isShown(sample)` dims the others, `focus` is a sample number, `names` has the
- * names of designs by sample.
+ * names of designs by sample, as {text, best}.
  */
 export function scatterOption({ samples, x, y, isShown, focus, names = new Map() }) {
   const series = groups(samples, isShown).map((group) => marks(group, samples, x, y)).filter(({ data }) => data.length);
@@ -38,7 +39,7 @@ const LETTERS = { x: 40, y: 9 }; // that have room along the axis, or beside it
 /** Choices without an order are categories. */
 function sideOf(output, side, extra = {}) {
   const title = axisTitle(output);
-  if (!output.choices) return axis(title, { type: output.scale === "log" ? "log" : "value", ...extra });
+  if (!output.choices) return axis(title, { type: output.scale === "log" ? "log" : "value", boundaryGap: ROOM, ...extra });
   const room = side === "x" ? Math.max(LETTERS.x / output.choices.length, 6) : LETTERS.y;
   const labels = { color: color("--muted"), fontSize: 11, formatter: (value) => shorten(value, Math.floor(room)) };
   return { ...axis(title, extra), type: "category", data: output.choices.map(String), axisLabel: labels };
@@ -112,17 +113,17 @@ function nameLabels(samples, names, x, y, edge) {
     },
     labelLayout: { moveOverlap: "shiftY" },
     data: samples.filter((sample) => isPlaced(sample, x, y)).map((sample) => {
-      const title = names.get(sample.sample);
+      const { text, best } = names.get(sample.sample);
       const isAtEdge = valueOn(sample, x.name) > edge;
-      return { value: placeOf(sample, x, y), title, label: { position: isAtEdge ? "left" : labelSide(title, y) } };
+      return { value: placeOf(sample, x, y), title: text, label: { position: isAtEdge ? "left" : labelSide(best, y) } };
     }),
   };
 }
 
 /** The best of an axis outside of the cloud, where there is nothing; the others beside their marks, where no best is named. */
-function labelSide(title, y) {
-  if (!title.includes("best ")) return "right";
-  const isBestUp = title.includes(`best ${y.name}`);
+function labelSide(best, y) {
+  if (!best.size) return "right";
+  const isBestUp = best.has(y.name);
   return isBestUp && y.direction !== "maximize" ? "bottom" : "top";
 }
 

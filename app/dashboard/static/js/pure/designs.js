@@ -18,8 +18,8 @@ export function designsOf(items) {
   return [...rows.values()];
 }
 
-/** Short names by sample, for marks in charts; none where there are too many. */
+/** By sample, for marks in charts: {text, best}, best the objectives; none where there are too many. */
 export function labelsOf(designs) {
   if (designs.length > MOST_LABELS) return new Map();
-  return new Map(designs.map(({ sample, labels }) => [sample, labels.join(", ")]));
+  return new Map(designs.map(({ sample, labels, best }) => [sample, { text: labels.join(", "), best }]));
 }
