@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
 
-from app.optimizer.strategies.catalogue import SBP_BO
 from app.optimizer.strategies.strategy import ModelFamily
 from benchmarks.campaign.variants import (
     DOUBLED,
@@ -66,8 +65,7 @@ class Campaign:
 def run_of(problem: str, m: int, rc: int, column: str, seed: int) -> Spec:
     """A run of one column, scaled as in the paper, whose score depends on units."""
     if column == EVIDENCE_COLUMN:
-        lattice = replace(SBP_BO, models="evidence").lattice_of(m)
-        settings = Settings(models="evidence", lattice=lattice)
+        settings = Settings(models="evidence")
         return Spec(problem, m, rc, "sbp-bo", seed, settings)
     if column in VARIANTS:
         settings = Settings(models=VARIANTS[column].models)

@@ -95,7 +95,7 @@ def search(
     if problem.m == 1:
         population, _ = minimise(variables, models.means, X, w_max, rng, violation)
         return population
-    V0 = reference_vectors(problem.m, strategy.lattice_of(problem.m))  # (K, m)
+    V0 = reference_vectors(problem.m, strategy.lattice)  # (K, m)
     if strategy.scaling == "paper":
         adapted = adapt(V0, models.spread)
         population, _ = evolve(

@@ -157,7 +157,7 @@ def search(
         more = latin(problem.variables, SMALLEST_START - len(X), rng)
         X = np.vstack([X, more])
     scale = scale_of(models, strategy)
-    V0 = reference_vectors(problem.m, strategy.lattice_of(problem.m))  # (K, m)
+    V0 = reference_vectors(problem.m, strategy.lattice)  # (K, m)
 
     def predict(X: Floats) -> Floats:
         return scale(models.means(X))

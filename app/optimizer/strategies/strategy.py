@@ -31,8 +31,6 @@ from app.optimizer.snapshot import Snapshot
 from app.optimizer.strategies.initial_phase import OWN_STREAMS, InitialPhase
 
 ModelFamily = Literal["paper", "evidence"]
-# From so many objectives on, some settings differ: nearly every sample is nondominated
-MANY_OBJECTIVES = 8
 
 
 def no_clock() -> float:
@@ -74,18 +72,11 @@ class Strategy:
     # `paper`: raw means, as published; `range`: does not depend on the user's units
     scaling: Scaling = "range"
     keep_extra: KeepExtra = "last"
-    lattice: Lattice | None = None  # None: by the models and the number of objectives
+    lattice: Lattice = "small"
     w_max: int = 20  # generations of RVEA
     size: int | None = None  # L; None: 11 d - 1 + 25
     infeasible: InfeasibleRule = "learnt"
     belief: Belief = "mean"  # at points whose values are still to come
-
-    def lattice_of(self, m: int) -> Lattice:
-        """With models by evidence and many objectives the larger lattice was better."""
-        if self.lattice is not None:
-            return self.lattice
-        is_large = self.models == "evidence" and m >= MANY_OBJECTIVES
-        return "large" if is_large else "small"
 
     def training_size(self, d: int) -> int:
         return 11 * d - 1 + 25 if self.size is None else self.size

@@ -55,7 +55,7 @@ def survivors(snapshot: Snapshot, F: Floats, strategy: Strategy) -> Ints:
     if m == 1:
         return np.argsort(F[:, 0], kind="stable")[:50]
     theta = min(snapshot.settled / snapshot.budget, 1.0) ** 2
-    V0 = reference_vectors(m, strategy.lattice_of(m))  # (K, m)
+    V0 = reference_vectors(m, strategy.lattice)  # (K, m)
     spread = np.ptp(F, axis=0)
     if strategy.scaling == "paper":
         return select(F, adapt(V0, spread), theta)

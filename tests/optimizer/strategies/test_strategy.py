@@ -43,16 +43,3 @@ def test_defaults_are_the_papers_except_for_units() -> None:
     )
     assert strategy.scaling == "range"
     assert replace(strategy, size=50).training_size(10) == 50
-
-
-def test_the_lattice_is_large_with_many_objectives_and_models_by_evidence() -> None:
-    paper = STRATEGIES["sbp-bo"]
-    evidence = replace(paper, models="evidence")
-    assert [paper.lattice_of(m) for m in (3, 10)] == ["small", "small"]
-    assert [evidence.lattice_of(m) for m in (3, 7, 8, 10)] == [
-        "small",
-        "small",
-        "large",
-        "large",
-    ]
-    assert replace(evidence, lattice="small").lattice_of(10) == "small"
