@@ -12,12 +12,14 @@ from workers.wing import deflection as new_machine
 
 SLOWDOWN = 2.5
 FAILS_EVERY = 6  # runs
+LICENCE_WAIT_S = 0.5
 _runs = count(1)
 
 
 def deflection(x: Mapping[str, float]) -> float:
     run = next(_runs)
     if run % FAILS_EVERY == 0:
+        time.sleep(LICENCE_WAIT_S)
         raise RuntimeError(
             f"no licence for the mesher (in the demo, every {FAILS_EVERY}th run on the"
             " old machine fails; another attempt succeeds)"
