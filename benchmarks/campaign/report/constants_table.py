@@ -1,12 +1,10 @@
 """What halving and doubling each constant of `counterpoise` does: one row per constant."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from math import exp, log, sqrt
-from statistics import fmean, stdev
+from collections.abc import Sequence
 
 from rich.table import Table
 
+from benchmarks.campaign.paired import ratio_of
 from benchmarks.campaign.rows import Row
 from benchmarks.campaign.variants import CONSTANTS, Constant
 
@@ -14,47 +12,13 @@ DEFAULT = "counterpoise"
 HEADER = ("constant", "default", "halved", "IGD+", "doubled", "IGD+")
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """Of IGD+ to that of the default: a geometric mean."""
-
-    mean: float
-    error: float  # standard error; 0 with a single run
-    runs: int
-
-    def __str__(self) -> str:
-        return f"{self.mean:.3f} ({self.error:.2g}, {self.runs})"
-
-
-def ratio_of(rows: Iterable[Row], column: str) -> Ratio | None:
-    """Over all problems and the seeds that both columns have."""
-    logs: list[float] = []
-    for row in rows:
-        logs += map(log, _ratios(row, column))
-    if not logs:
-        return None
-    mean = exp(fmean(logs))
-    spread = stdev(logs) / sqrt(len(logs)) if len(logs) > 1 else 0.0
-    return Ratio(mean, mean * spread, len(logs))
-
-
-def _ratios(row: Row, column: str) -> list[float]:
-    """Of one problem, by seed."""
-    default, changed = row.cells.get(DEFAULT), row.cells.get(column)
-    if default is None or changed is None:
-        return []
-    of_default = dict(zip(default.seeds, default.scores, strict=True))
-    pairs = zip(changed.seeds, changed.scores, strict=True)
-    return [score / of_default[seed] for seed, score in pairs if seed in of_default]
-
-
 def body(rows: Sequence[Row]) -> list[list[str]]:
     return [_line(rows, constant) for constant in CONSTANTS]
 
 
 def _line(rows: Sequence[Row], constant: Constant) -> list[str]:
-    halved = ratio_of(rows, constant.half_column)
-    doubled = ratio_of(rows, constant.double_column)
+    halved = ratio_of(rows, constant.half_column, DEFAULT)
+    doubled = ratio_of(rows, constant.double_column, DEFAULT)
     return [
         constant.name,
         f"{constant.value:g}",
@@ -91,7 +55,7 @@ def summary(rows: Sequence[Row]) -> str:
     means: dict[str, float] = {}
     for constant in CONSTANTS:
         for column in (constant.half_column, constant.double_column):
-            ratio = ratio_of(rows, column)
+            ratio = ratio_of(rows, column, DEFAULT)
             if ratio is not None:
                 means[column] = ratio.mean
     if not means:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from benchmarks.campaign.paired import ratio_of
 from benchmarks.campaign.rows import Cell, Row, agreement
 from benchmarks.paper.tables import Entry
 
@@ -85,7 +86,26 @@ def summary(rows: Sequence[Row]) -> str:
     for row in rows:
         wins[row.best] = wins.get(row.best, 0) + 1
     best = ", ".join(f"{name} {count}" for name, count in wins.items())
-    return "; ".join([*parts, f"best mean of our runs: {best}"])
+    return "; ".join([*parts, f"best mean of our runs: {best}", *relative(rows)])
+
+
+def relative(rows: Sequence[Row]) -> list[str]:
+    """Each column relative to the first, by number of objectives; nothing for
+    hypervolumes, which can be 0.
+    """
+    rows = [row for row in rows if row.score != "hypervolume"]
+    columns = list(dict.fromkeys(name for row in rows for name in row.cells))
+    if len(columns) < 2:
+        return []
+    reference, *others = columns
+    lines = [f"relative to {reference} with the same seeds (geometric mean)"]
+    for m in sorted({row.m for row in rows}):
+        of_size = [row for row in rows if row.m == m]
+        ratios = [(name, ratio_of(of_size, name, reference)) for name in others]
+        known = [f"{name} {ratio.mean:.2f}" for name, ratio in ratios if ratio]
+        if known:
+            lines.append(f"m = {m}: {', '.join(known)}")
+    return lines
 
 
 def _identity(row: Row) -> list[str]:

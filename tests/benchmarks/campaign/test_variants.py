@@ -11,7 +11,8 @@ from app.optimizer.strategies.counterpoise.settings import DEFAULTS
 from app.optimizer.strategies.counterpoise.step import COUNTERPOISE, PromotionStep
 from benchmarks.campaign.campaigns import CAMPAIGNS, run_of
 from benchmarks.campaign.execute import more_sources
-from benchmarks.campaign.report import constants_table
+from benchmarks.campaign.paired import ratio_of
+from benchmarks.campaign.report import constants_table, tables
 from benchmarks.campaign.report.renderers import renderer_of
 from benchmarks.campaign.rows import rows_of
 from benchmarks.campaign.variants import (
@@ -119,7 +120,7 @@ def test_the_table_of_constants_by_hand() -> None:
         _outcome("wfg4", "kept*2", 100, 1.5),
     ]
     rows = rows_of(CAMPAIGNS["constants"], runs)
-    halved = constants_table.ratio_of(rows, "kept/2")
+    halved = ratio_of(rows, "kept/2", "counterpoise")
     assert halved is not None
     assert halved.mean == pytest.approx(1.0)
     assert halved.runs == 2
@@ -130,3 +131,20 @@ def test_the_table_of_constants_by_hand() -> None:
     assert "over dtlz2, wfg4; above 1 the default is better." in shown
     assert "least 1.000, `kept/2`; largest 1.500, `kept*2`" in shown
     assert "no change" in constants_table.summary([])
+
+
+def test_columns_are_compared_with_the_first_by_number_of_objectives() -> None:
+    runs = []
+    for column, scores in (("counterpoise", (1.0, 4.0)), ("kriging", (2.0, 2.0))):
+        for seed, score in enumerate(scores):
+            (spec,) = CAMPAIGNS["parts"].specs("dtlz2", 3, column, seed)
+            runs.append(Outcome(spec, score, 1.0, 0.1, 0.05))
+    (spec,) = CAMPAIGNS["parts"].specs("dtlz2", 5, "kriging", 0)
+    runs.append(Outcome(spec, 9.0, 1.0, 0.1, 0.05))  # without one to compare it with
+    rows = rows_of(CAMPAIGNS["parts"], runs)
+    # 2 / 1 and 2 / 4
+    assert tables.relative(rows) == [
+        "relative to counterpoise with the same seeds (geometric mean)",
+        "m = 3: kriging 1.00",
+    ]
+    assert tables.relative([]) == []
