@@ -1,9 +1,15 @@
-"""Scores of one column relative to those of another with the same problem and seed."""
+"""Scores of one column relative to those of another with the same problem and seed.
+
+With five runs of each instance, a rank sum test can hardly find a difference between
+many columns; the pairs of all instances together can.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp, log, sqrt
 from statistics import fmean, stdev
+
+from scipy.stats import wilcoxon
 
 from benchmarks.campaign.rows import Row
 
@@ -15,6 +21,7 @@ class Ratio:
     mean: float
     error: float  # standard error; 0 with a single run
     runs: int
+    p: float  # of Wilcoxon's signed rank test of the logarithms
 
     def __str__(self) -> str:
         return f"{self.mean:.3f} ({self.error:.2g}, {self.runs})"
@@ -29,7 +36,8 @@ def ratio_of(rows: Iterable[Row], column: str, reference: str) -> Ratio | None:
         return None
     mean = exp(fmean(logs))
     spread = stdev(logs) / sqrt(len(logs)) if len(logs) > 1 else 0.0
-    return Ratio(mean, mean * spread, len(logs))
+    p = float(wilcoxon(logs).pvalue) if any(logs) else 1.0
+    return Ratio(mean, mean * spread, len(logs), p)
 
 
 def _ratios(row: Row, column: str, reference: str) -> list[float]:

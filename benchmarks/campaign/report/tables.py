@@ -2,18 +2,23 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
-from benchmarks.campaign.paired import ratio_of
+from benchmarks.campaign.paired import Ratio, ratio_of
 from benchmarks.campaign.rows import Cell, Row, agreement
+from benchmarks.campaign.significance import holm
 from benchmarks.paper.tables import Entry
 
 CAPTION = (
     "mean (standard deviation, runs); + - =: significantly better, worse or neither than"
     " the first column (Wilcoxon rank sum, Holm-Bonferroni per row, 0.05);"
     " paper: the paper's own column"
+)
+RELATIVE = (
+    "relative to {} with the same seeds (geometric mean; + - =: Wilcoxon signed rank over"
+    " all problems and seeds, Holm-Bonferroni, 0.05)"
 )
 IDENTITY = ("problem", "m", "r", "slots", "score")
 
@@ -98,14 +103,28 @@ def relative(rows: Sequence[Row]) -> list[str]:
     if len(columns) < 2:
         return []
     reference, *others = columns
-    lines = [f"relative to {reference} with the same seeds (geometric mean)"]
+    lines = [RELATIVE.format(reference)]
     for m in sorted({row.m for row in rows}):
         of_size = [row for row in rows if row.m == m]
-        ratios = [(name, ratio_of(of_size, name, reference)) for name in others]
-        known = [f"{name} {ratio.mean:.2f}" for name, ratio in ratios if ratio]
-        if known:
-            lines.append(f"m = {m}: {', '.join(known)}")
+        shown = ", ".join(_ratios(of_size, reference, others))
+        if shown:
+            lines.append(f"m = {m}: {shown}")
     return lines
+
+
+def _ratios(
+    rows: Sequence[Row], reference: str, columns: Sequence[str]
+) -> Iterator[str]:
+    ratios: dict[str, Ratio] = {}
+    for name in columns:
+        ratio = ratio_of(rows, name, reference)
+        if ratio is not None:
+            ratios[name] = ratio
+    significant = holm({name: ratio.p for name, ratio in ratios.items()})
+    for name, ratio in ratios.items():
+        better_or_worse = "+" if ratio.mean < 1.0 else "-"
+        mark = better_or_worse if name in significant else "="
+        yield f"{name} {ratio.mean:.2f} {mark}"
 
 
 def _identity(row: Row) -> list[str]:

@@ -135,16 +135,19 @@ def test_the_table_of_constants_by_hand() -> None:
 
 def test_columns_are_compared_with_the_first_by_number_of_objectives() -> None:
     runs = []
-    for column, scores in (("counterpoise", (1.0, 4.0)), ("kriging", (2.0, 2.0))):
-        for seed, score in enumerate(scores):
+    scores = {
+        "counterpoise": (1.0, 4.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
+        "kriging": (2.0, 2.0, 1.5, 0.5, 3.0, 1.0, 1.0, 1.0),
+        "no-greedy-gain": (1.1, 4.8, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8),
+    }
+    for column, of_seeds in scores.items():
+        for seed, score in enumerate(of_seeds):
             (spec,) = CAMPAIGNS["parts"].specs("dtlz2", 3, column, seed)
             runs.append(Outcome(spec, score, 1.0, 0.1, 0.05))
     (spec,) = CAMPAIGNS["parts"].specs("dtlz2", 5, "kriging", 0)
     runs.append(Outcome(spec, 9.0, 1.0, 0.1, 0.05))  # without one to compare it with
     rows = rows_of(CAMPAIGNS["parts"], runs)
-    # 2 / 1 and 2 / 4
-    assert tables.relative(rows) == [
-        "relative to counterpoise with the same seeds (geometric mean)",
-        "m = 3: kriging 1.00",
-    ]
+    # (2 * 0.5 * 1.5 * 0.5 * 3)^(1/8), (1.1 * 1.2 * … * 1.8)^(1/8); eight of eight pairs
+    # worse: p = 2 / 2^8
+    assert tables.relative(rows)[1:] == ["m = 3: no-greedy-gain 1.43 -, kriging 1.11 ="]
     assert tables.relative([]) == []
