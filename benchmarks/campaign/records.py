@@ -49,6 +49,7 @@ def _as_record(cell: Cell) -> dict[str, Any]:
         "mean": cell.mean,
         "std": cell.std,
         "assessment": cell.assessment,
+        "hypervolume": cell.hypervolume,
         "step_s": cell.step_s,
         "end_s": cell.end_s,
     }

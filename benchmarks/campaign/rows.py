@@ -18,6 +18,7 @@ class Cell:
     step_s: float  # mean of the runs' medians
     end_s: float | None  # median end in virtual time
     assessment: Assessment | None  # beside the first column; None: not tested
+    hypervolume: float | None = None  # mean; None where a run has none
 
     @property
     def mean(self) -> float:
@@ -93,6 +94,7 @@ def _row(
             fmean(run.step_s for run in columns[name]),
             median(map(end_of, columns[name])) if slots else None,
             found.get(name),
+            _mean_hypervolume(columns[name]),
         )
         for name in names
     }
@@ -103,6 +105,32 @@ def _row(
     }
     paper = {name: entry for name, entry in entries.items() if entry is not None}
     return Row(problem, m, ratios, slots, kind, cells, paper)
+
+
+def _mean_hypervolume(runs: Iterable[Outcome]) -> float | None:
+    known: list[float] = []
+    for run in runs:
+        if run.hypervolume is None:
+            return None
+        known.append(run.hypervolume)
+    return fmean(known)
+
+
+def larger_hypervolumes(rows: Iterable[Row]) -> dict[str, tuple[int, int, int]]:
+    """Per column after the first: instances where its mean hypervolume is larger than
+    the first column's, where it is equal, and instances in all.
+    """
+    counts: dict[str, tuple[int, int, int]] = {}
+    for row in rows:
+        reference, *others = row.cells
+        own = row.cells[reference].hypervolume
+        for name in others:
+            other = row.cells[name].hypervolume
+            if own is None or other is None:
+                continue
+            larger, equal, total = counts.get(name, (0, 0, 0))
+            counts[name] = larger + (other > own), equal + (other == own), total + 1
+    return counts
 
 
 def agreement(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 
 from benchmarks.campaign.paired import Ratio, ratio_of
-from benchmarks.campaign.rows import Cell, Row, agreement
+from benchmarks.campaign.rows import Cell, Row, agreement, larger_hypervolumes
 from benchmarks.campaign.significance import holm
 from benchmarks.paper.tables import Entry
 
@@ -16,9 +16,9 @@ CAPTION = (
     " the first column (Wilcoxon rank sum, Holm-Bonferroni per row, 0.05);"
     " paper: the paper's own column"
 )
-RELATIVE = (
-    "relative to {} with the same seeds (geometric mean; + - =: Wilcoxon signed rank over"
-    " all problems and seeds, Holm-Bonferroni, 0.05)"
+CAPTION_OF_RATIOS = (
+    "relative to another column: geometric mean over all problems and seeds; + - =:"
+    " Wilcoxon signed rank over these pairs, Holm-Bonferroni, 0.05"
 )
 IDENTITY = ("problem", "m", "r", "slots", "score")
 
@@ -53,7 +53,7 @@ def body(rows: Sequence[Row]) -> list[list[str]]:
 
 
 def text(rows: Sequence[Row]) -> Table:
-    table = Table(*header(rows), caption=CAPTION)
+    table = Table(*header(rows), caption=f"{CAPTION}; {CAPTION_OF_RATIOS}")
     for line in body(rows):
         table.add_row(*line)
     return table
@@ -62,7 +62,8 @@ def text(rows: Sequence[Row]) -> Table:
 def markdown(rows: Sequence[Row]) -> str:
     lines = [header(rows), ["---"] * len(header(rows)), *body(rows)]
     shown = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"{shown}\n\n{CAPTION}.\n\n{summary(rows)}\n"
+    remarks = "\n".join(f"- {line}" for line in summary(rows).splitlines())
+    return f"{shown}\n\n{CAPTION}; {CAPTION_OF_RATIOS}.\n\n{remarks}\n"
 
 
 def as_csv(rows: Sequence[Row]) -> str:
@@ -91,7 +92,8 @@ def summary(rows: Sequence[Row]) -> str:
     for row in rows:
         wins[row.best] = wins.get(row.best, 0) + 1
     best = ", ".join(f"{name} {count}" for name, count in wins.items())
-    return "; ".join([*parts, f"best mean of our runs: {best}", *relative(rows)])
+    parts += [f"best mean of our runs: {best}", *relative(rows), *hypervolumes(rows)]
+    return "\n".join(parts)
 
 
 def relative(rows: Sequence[Row]) -> list[str]:
@@ -103,13 +105,27 @@ def relative(rows: Sequence[Row]) -> list[str]:
     if len(columns) < 2:
         return []
     reference, *others = columns
-    lines = [RELATIVE.format(reference)]
+    lines = []
     for m in sorted({row.m for row in rows}):
         of_size = [row for row in rows if row.m == m]
         shown = ", ".join(_ratios(of_size, reference, others))
         if shown:
-            lines.append(f"m = {m}: {shown}")
+            lines.append(f"relative to {reference}, m = {m}: {shown}")
     return lines
+
+
+def hypervolumes(rows: Sequence[Row]) -> list[str]:
+    """A second opinion where another score decides."""
+    judged = [row for row in rows if row.score != "hypervolume"]
+    counts = larger_hypervolumes(judged)
+    if not counts:
+        return []
+    reference = next(iter(judged[0].cells))
+    shown = [
+        f"{name} {larger} of {total}" + (f" ({equal} equal)" if equal else "")
+        for name, (larger, equal, total) in counts.items()
+    ]
+    return [f"mean hypervolume larger than that of {reference}: {', '.join(shown)}"]
 
 
 def _ratios(
