@@ -116,17 +116,20 @@ def _mean_hypervolume(runs: Iterable[Outcome]) -> float | None:
     return fmean(known)
 
 
-def larger_hypervolumes(rows: Iterable[Row]) -> dict[str, tuple[int, int, int]]:
-    """Per column after the first: instances where its mean hypervolume is larger than
-    the first column's, where it is equal, and instances in all.
+def larger_hypervolumes(
+    rows: Iterable[Row], reference: str
+) -> dict[str, tuple[int, int, int]]:
+    """Per other column: instances where its mean hypervolume is larger than that of the
+    reference, where it is equal, and instances in all that have both.
     """
     counts: dict[str, tuple[int, int, int]] = {}
     for row in rows:
-        reference, *others = row.cells
+        if reference not in row.cells:
+            continue
         own = row.cells[reference].hypervolume
-        for name in others:
-            other = row.cells[name].hypervolume
-            if own is None or other is None:
+        for name, cell in row.cells.items():
+            other = cell.hypervolume
+            if name == reference or own is None or other is None:
                 continue
             larger, equal, total = counts.get(name, (0, 0, 0))
             counts[name] = larger + (other > own), equal + (other == own), total + 1

@@ -117,10 +117,12 @@ def relative(rows: Sequence[Row]) -> list[str]:
 def hypervolumes(rows: Sequence[Row]) -> list[str]:
     """A second opinion where another score decides."""
     judged = [row for row in rows if row.score != "hypervolume"]
-    counts = larger_hypervolumes(judged)
-    if not counts:
+    if not judged:
         return []
     reference = next(iter(judged[0].cells))
+    counts = larger_hypervolumes(judged, reference)
+    if not counts:
+        return []
     shown = [
         f"{name} {larger} of {total}" + (f" ({equal} equal)" if equal else "")
         for name, (larger, equal, total) in counts.items()

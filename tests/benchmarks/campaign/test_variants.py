@@ -163,6 +163,8 @@ def test_hypervolumes_are_counted_where_all_runs_have_one() -> None:
         ("wfg4", "kriging", 0.7),
         ("dtlz7", "counterpoise", 0.7),
         ("dtlz7", "kriging", None),
+        ("wfg9", "kriging", 0.5),  # without a reference
+        ("wfg9", "no-promotion", 0.6),
     ):
         (spec,) = CAMPAIGNS["parts"].specs(name, 3, column, 0)
         runs.append(Outcome(spec, 1.0, 1.0, 0.1, 0.05, hypervolume=volume))
