@@ -22,7 +22,7 @@ from app.store.upgrade import upgrade
 from counterpoise.wire.specification import parse_specification
 from counterpoise.wire.work import Ask, Job, Tell
 from tests.e2e.plate_study import SPEC, evaluate
-from tests.e2e.replay import proposals, recorded_tells, replay
+from tests.e2e.replay import proposals, recording, replay
 from tests.reliability.faults.fault_processes import FaultPoints
 from tests.reliability.faults.lab_states import (
     asks,
@@ -137,7 +137,7 @@ def test_study_with_every_kind_of_kill_equals_the_undisturbed_study(
     check_finished_once(database, run.told)
     with closing(Database(f"sqlite:///{tmp_path}/undisturbed.db")) as undisturbed:
         upgrade(undisturbed)
-        replay(undisturbed, SPEC, recorded_tells(database))
+        replay(undisturbed, SPEC, recording(database))
         assert proposals(undisturbed) == proposals(database)
         assert set(proposals(database).values()) == {1}
 
