@@ -12,6 +12,7 @@ from app.optimizer.models.evidence.hyperparameters import Coordinates, Structure
 from app.optimizer.models.evidence.kernel.cross_kernel import CrossKernel
 from app.optimizer.models.evidence.kernel.gaussian_factors import (
     ERROR,
+    fewest_nodes,
     gaussian_factor,
 )
 from app.optimizer.models.evidence.kernel.kernel_matrix import make_kernel_matrix
@@ -142,20 +143,17 @@ def test_gaussian_factors_are_as_exact_as_promised(h: float) -> None:
     rng = np.random.default_rng(0)
     t = h * rng.uniform(-1.0, 1.0, 90)
     z = np.append((2.0 * h + 3.0) * rng.uniform(-1.0, 1.0, 60), t[:5])
-    for share in (0.3, 0.9995):
-        of_t = gaussian_factor(t)
+    for share in (1e-6, 0.002, 0.3, 0.9995):
+        of_t = gaussian_factor(t, share)
         factor = np.empty((len(z), 80))
         of_t.write(of_t.left(z, share), share, factor, first=10)
         e = np.exp(-0.5 * (z[:, None] - t[10:]) ** 2)
         assert_allclose(factor, 1.0 - share + share * e, rtol=0.0, atol=ERROR)
 
 
-def test_few_nodes_suffice_for_long_length_scales() -> None:
-    t = np.linspace(-1.0, 1.0, 7)
-
-    def nodes(h: float) -> int | None:
-        found = gaussian_factor(h * t).nodes
-        return None if found is None else len(found)
-
+def test_few_nodes_suffice_for_long_length_scales_and_small_shares() -> None:
     # 2.2 (h / 2)^p / sqrt(p!) <= 1e-12: 2.2 * 0.5^16 / sqrt(16!) = 7.3e-12 is too much
-    assert [nodes(h) for h in (0.0, 1.0, 4.0, 50.0)] == [1, 17, 41, None]
+    assert [fewest_nodes(h, 1.0) for h in (0.0, 1.0, 4.0, 50.0)] == [1, 17, 41, None]
+    # 1e-3 * 2.2 * 0.5^14 / sqrt(14!) = 4.5e-13; with 0.5^13 / sqrt(13!) 3.4e-12
+    assert fewest_nodes(1.0, 1e-3) == 14
+    assert fewest_nodes(1.0, 1e-13) == 1

@@ -79,8 +79,11 @@ class MaternFactors:
 
 class GaussianFactors:
     def __init__(self, t: Floats, share: Floats) -> None:
-        self.of_coordinates = [gaussian_factor(row) for row in t]
         self.shares = share[:, 0].tolist()
+        self.of_coordinates = [
+            gaussian_factor(t_k, share_k)
+            for t_k, share_k in zip(t, self.shares, strict=True)
+        ]
 
     def multiply(self, z: Floats, K: Floats) -> None:
         factor = np.empty_like(K)

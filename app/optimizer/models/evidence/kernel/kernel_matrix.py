@@ -139,13 +139,11 @@ class KernelMatrix(ABC):
 
 class GaussianMatrix(KernelMatrix):
     def _prepare(self) -> None:
-        self.factors = [gaussian_factor(z) for z in self.Z]
-        self.left = [
-            factor.left(z, share)
-            for factor, z, share in zip(
-                self.factors, self.Z, self.share[:, 0].tolist(), strict=True
-            )
-        ]
+        self.factors, self.left = [], []
+        for z, share in zip(self.Z, self.share[:, 0].tolist(), strict=True):
+            factor = gaussian_factor(z, share)
+            self.factors.append(factor)
+            self.left.append(factor.left(z, share))
         Z = self.Z.T  # (n, d)
         # A sum over pairs of (z_i - z_j)^2 is made of those of 1, z_j and z_j^2
         self.powers = np.stack([np.ones_like(Z), Z, Z * Z], axis=2)  # (n, d, 3)
