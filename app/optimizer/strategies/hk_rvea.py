@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from app.optimizer.arrays import Ints
 from app.optimizer.models.fit_models import fit_models
-from app.optimizer.models.training_data import cluster_medoids, clustered_subset
+from app.optimizer.models.training_data import clustered_subset
 from app.optimizer.problem import Problem
 from app.optimizer.proposal.batch import (
     candidates,
@@ -27,6 +27,7 @@ from app.optimizer.proposal.batch import (
 from app.optimizer.proposal.proposal import Proposal, Timings
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.strategies.k_rvea import (
+    ALPHA,
     archive_rows,
     choose,
     in_canonical_order,
@@ -36,9 +37,7 @@ from app.optimizer.strategies.k_rvea import (
 )
 from app.optimizer.strategies.strategy import Resources, Strategy
 
-ALPHA = 0.5
 MOST = 500  # values of a cheap objective that its model learns from
-MOST_STREAM = 100  # of these, values of its stream
 
 
 def hk_rvea_step(
@@ -51,9 +50,12 @@ def hk_rvea_step(
     snapshot = in_canonical_order(snapshot)
     clock = resources.clock
     started = clock()
-    archive = training_snapshot(snapshot, problem.cheap, problem.d, rng)
+    rows = archive_rows(snapshot, 11 * problem.d - 1, rng)
+    archive = with_archive(snapshot, rows, problem.cheap)
     models = fit_models(problem, archive, strategy, rng, fit=resources.fit)
     fitted = clock()
+    # Differs from [HK-RVEA]: its exponent is 0.5. With that of K-RVEA the results are
+    # those of the column in [SBP-BO].
     found = search(problem, strategy, models, ALPHA, rng)
     searched = clock()
     chosen = choose(found, scaled_archive(models, strategy), snapshot.batch, rng)
@@ -65,26 +67,6 @@ def hk_rvea_step(
     proposal = make_proposal(problem, snapshot, models, found.X, full, cheap)
     timings = Timings(fitted - started, searched - fitted, clock() - searched)
     return replace(proposal, timings=timings)
-
-
-def training_snapshot(
-    snapshot: Snapshot, cheap: tuple[int, ...], d: int, rng: Generator
-) -> Snapshot:
-    """What the models learn from: K-RVEA's archive, and all values of cheap objectives."""
-    archive = with_archive(snapshot, archive_rows(snapshot, 11 * d - 1, rng), cheap)
-    # Differs from [HK-RVEA]: it keeps the whole stream among its 500. A converged
-    # stream has most of its values in one corner; they lead the likelihood to
-    # length-scales that predict badly everywhere else.
-    frozen = tuple(thin(data, rng) for data in snapshot.frozen)
-    return replace(archive, frozen=frozen)
-
-
-def thin(data: Data | None, rng: Generator) -> Data | None:
-    """At most 100 values of a stream, one of each cluster of its points."""
-    if data is None or len(data) <= MOST_STREAM:
-        return data
-    rows = cluster_medoids(data.X, MOST_STREAM, rng)
-    return Data(data.X[rows], data.y[rows])
 
 
 def with_archive(snapshot: Snapshot, rows: Ints, cheap: tuple[int, ...]) -> Snapshot:

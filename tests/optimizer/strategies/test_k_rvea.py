@@ -9,7 +9,7 @@ from app.optimizer.problem import Objective, Problem, Variable
 from app.optimizer.propose import propose
 from app.optimizer.snapshot import Data, Snapshot
 from app.optimizer.strategies.catalogue import STRATEGIES
-from app.optimizer.strategies.hk_rvea import thin, with_archive
+from app.optimizer.strategies.hk_rvea import with_archive
 from app.optimizer.strategies.k_rvea import (
     Found,
     archive_rows,
@@ -100,15 +100,6 @@ def test_full_samples_outside_the_archive_train_cheap_objectives() -> None:
     assert len(reduced.X) == 18
     assert [len(data) for data in reduced.extra] == [3, 0]
     np.testing.assert_array_equal(reduced.extra[0].y, told.F[18:, 0])
-
-
-def test_a_stream_is_thinned_to_one_point_of_each_cluster() -> None:
-    X = np.random.default_rng(1).random((300, 2))
-    kept = thin(Data(X, X[:, 0]), np.random.default_rng(2))
-    assert kept is not None
-    assert 50 < len(kept) <= 100
-    assert set(map(tuple, kept.X)) <= set(map(tuple, X))
-    assert thin(None, np.random.default_rng(2)) is None
 
 
 def test_k_rvea_proposes_full_samples_only() -> None:
