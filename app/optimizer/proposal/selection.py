@@ -61,9 +61,7 @@ def select(
     elif problem.m == 1:
         selected = competing[best_distinct(population[competing], mu[:, 0])]
     else:
-        score = (
-            adaptive(mu, v, alpha, strategy.exploitation) * penalty
-        )  # [SBP-BO] Eq. (5)
+        score = adaptive(mu, v, alpha, strategy.scaling) * penalty  # [SBP-BO] Eq. (5)
         V = reference_vectors(problem.m, strategy.lattice)  # (K, m)
         theta = min(snapshot.settled / snapshot.budget, 1.0) ** 2
         selected = rng.permutation(competing[select_by_angle(score, V, theta)])

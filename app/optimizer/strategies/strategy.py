@@ -78,10 +78,5 @@ class Strategy:
     infeasible: InfeasibleRule = "learnt"
     belief: Belief = "mean"  # at points whose values are still to come
 
-    @property
-    def exploitation(self) -> Scaling:
-        """How the acquisition scales means: as published with the paper's models only."""
-        return self.scaling if self.models == "paper" else "range"
-
     def training_size(self, d: int) -> int:
         return 11 * d - 1 + 25 if self.size is None else self.size
