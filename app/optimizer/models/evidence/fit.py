@@ -38,6 +38,7 @@ class Fit:
 
     p: Floats
     value: float
+    sigma2: float  # of the standardised values that it is fitted to
     evaluations: int
 
 
@@ -80,7 +81,7 @@ def fit(
     hyperparameters = Hyperparameters(structure, tuple(found.p.tolist()))
     posterior = condition(hyperparameters, X, y, groups)
     if eta is None and len(rows) < len(y):
-        posterior = _guard(posterior, likelihood, prior, groups)
+        posterior = _guard(posterior, found.sigma2, prior, groups)
     return replace(posterior, evaluations=found.evaluations)
 
 
@@ -92,7 +93,7 @@ def minimise(likelihood: PenalisedLikelihood, p: Floats, most: int) -> Fit:
     """
     prior = likelihood.prior
     value, gradient = likelihood(p)
-    best = Fit(p.copy(), value, 1)
+    best = Fit(p.copy(), value, likelihood.sigma2, 1)
     factor = 1.0 / max(float(np.abs(gradient).max()), 1.0)
     first = (p.copy(), value, gradient)
     count = 1
@@ -106,23 +107,24 @@ def minimise(likelihood: PenalisedLikelihood, p: Floats, most: int) -> Fit:
         count += 1
         value, gradient = likelihood(at)
         if value < best.value:
-            best = Fit(at.copy(), value, count)
+            best = Fit(at.copy(), value, likelihood.sigma2, count)
         return factor * value, factor * gradient
 
     bounds = list(zip(prior.low, prior.high, strict=True))
     with contextlib.suppress(EvaluationLimit):
         minimize(scaled, p, jac=True, method="L-BFGS-B", bounds=bounds)
-    return Fit(best.p, best.value, count)
+    return replace(best, evaluations=count)
 
 
 def _guard(
-    posterior: Posterior, part: PenalisedLikelihood, prior: Prior, groups: Ints
+    posterior: Posterior, sigma2: float, prior: Prior, groups: Ints
 ) -> Posterior:
     """If the rows that were left out contradict the fit, the eta that is best for all
     rows.
+
+    `sigma2`: that of the rows that were fitted.
     """
     t, _, y_scale = standardise(posterior.y)
-    sigma2 = part.at(posterior.at).sigma2
     if posterior.sigma2 / y_scale**2 <= GUARD * sigma2:
         return posterior
     fitted = posterior.hyperparameters

@@ -67,11 +67,13 @@ class PenalisedLikelihood:
         self.membership = (numbers == groups).astype(np.float64)  # (g, d)
         self.kernel = make_kernel_matrix(structure, X)
         self.R = np.zeros((n, n), order="F")
+        self.sigma2 = 0.0  # of the last call
 
     def __call__(self, p: Floats) -> Evaluation:
         """The value and its gradient, for a minimiser."""
         at = per_coordinate(self.structure, p, self.groups)
         factors = self.at(at)
+        self.sigma2 = factors.sigma2
         W = invert_lower(factors.L)  # L^-1, in the place of R
         W = lapack.dlauum(W, lower=1, overwrite_c=1)[0]  # R^-1 = L^-T L^-1
         W = blas.dsyr(-1.0 / factors.sigma2, factors.alpha, lower=1, a=W, overwrite_a=1)

@@ -39,8 +39,10 @@ class Told:
 def without_stream(told: Told) -> TrainingRows:
     """All full samples and the newest cheap-only ones."""
     full = merge(told.full)
+    room = MOST_ROWS - len(full)
+    if room <= 0:
+        return _stack(full)
     extra = not_in(merge_newest(told.extra, told.extra_steps), full)
-    room = max(0, MOST_ROWS - len(full))
     return _stack(full, _head(extra, room))
 
 

@@ -17,12 +17,12 @@ from app.optimizer.models.evidence.kernel.scaled_coordinates import (
     shares,
 )
 
-# elements of a temporary array: it stays in the processor's cache
-BLOCK = 65_536
-
 
 class Factors(Protocol):
     """The factors of all coordinates for fixed training rows."""
+
+    # elements of a block: it and its factors stay in the processor's cache
+    block: int
 
     def multiply(self, z: Floats, K: Floats) -> None:
         """Multiply the block K (N, n) of new rows z (d, N)."""
@@ -53,7 +53,7 @@ class CrossKernel:
         if self.n == 0 or N == 0:
             return K.T
         z = scaled_coordinates(self.structure, self.at, X) - self.middle  # (d, N)
-        width = max(1, BLOCK // self.n)
+        width = max(1, self.factors.block // self.n)
         for begin in range(0, N, width):
             rows = slice(begin, begin + width)
             self.factors.multiply(z[:, rows], K[rows])
@@ -62,6 +62,8 @@ class CrossKernel:
 
 class MaternFactors:
     """Of each coordinate: the minimum of two matrix products."""
+
+    block = 32_768
 
     def __init__(self, t: Floats, share: Floats) -> None:
         self.right = matern_right(t, share)  # (d, 4, n)
@@ -78,6 +80,8 @@ class MaternFactors:
 
 
 class GaussianFactors:
+    block = 65_536
+
     def __init__(self, t: Floats, share: Floats) -> None:
         self.shares = share[:, 0].tolist()
         self.of_coordinates = [
