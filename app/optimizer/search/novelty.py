@@ -21,9 +21,9 @@ def is_new(X: Floats, known: Floats, tolerance: float = TOLERANCE) -> Bools:
     # There can be many exact copies: remove them at once
     _, first = np.unique(X, axis=0, return_index=True)
     new[first] = True
-    new[new] = _count_near(X[new], KDTree(known), tolerance) == 0
+    new[new] = _count_near(X[new], _tree(known), tolerance) == 0
     candidates = np.flatnonzero(new)
-    tree = KDTree(X[candidates])
+    tree = _tree(X[candidates])
     crowded = _count_near(X[candidates], tree, tolerance) > 1
     for row in candidates[crowded]:
         near = candidates[tree.query_ball_point(X[row], tolerance, p=np.inf)]
@@ -42,7 +42,7 @@ def take_new(
     origins: list[Source] = []
     if count <= 0:
         return chosen, ()
-    tree = KDTree(known)
+    tree = _tree(known)
     for source, X in sources:
         unknown = X[_count_near(X, tree, TOLERANCE) == 0]
         fresh = unknown[is_new(unknown, chosen)]
@@ -52,6 +52,11 @@ def take_new(
         if len(chosen) >= count:
             break
     return chosen, tuple(origins)
+
+
+def _tree(X: Floats) -> KDTree:
+    # A tree that is asked once: quick to build rather than even
+    return KDTree(X, compact_nodes=False, balanced_tree=False)
 
 
 def _count_near(X: Floats, tree: KDTree, tolerance: float) -> Ints:
