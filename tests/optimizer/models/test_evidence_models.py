@@ -198,7 +198,8 @@ def test_running_samples_are_believed_at_their_means(
     )
     mean, variance = without.means_and_variances(X)
     new_mean, new_variance = with_running.means_and_variances(X)
-    assert_allclose(new_mean[:, 1], mean[:, 1], rtol=1e-9)
+    # The kernel is exact to 1e-12; a mean is a sum of large terms that cancel
+    assert_allclose(new_mean[:, 1], mean[:, 1], rtol=1e-8)
     assert (new_variance[:, 1] < 0.5 * variance[:, 1]).all()
     assert (abs(new_mean - F)[:, 0] < abs(mean - F)[:, 0] + 1e-6).all()
 
