@@ -55,7 +55,7 @@ def hk_rvea_step(
     models = fit_models(problem, archive, strategy, rng, fit=resources.fit)
     fitted = clock()
     # Differs from [HK-RVEA]: its exponent is 0.5. With that of K-RVEA the results are
-    # those of the column in [SBP-BO].
+    # near those of the column in [SBP-BO].
     found = search(problem, strategy, models, ALPHA, rng)
     searched = clock()
     chosen = choose(found, scaled_archive(models, strategy), snapshot.batch, rng)

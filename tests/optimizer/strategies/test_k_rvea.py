@@ -1,6 +1,7 @@
 """K-RVEA and HK-RVEA: training archive, choice of a batch, extras."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from app.optimizer.strategies.k_rvea import (
     in_canonical_order,
     inactive,
     one_of_each,
+    search,
 )
 
 PROBLEM = Problem(
@@ -111,6 +113,22 @@ def test_k_rvea_proposes_full_samples_only() -> None:
     assert proposal.models.frozen == (None, None)
     assert proposal.models.reports[0] is not None
     assert proposal.models.reports[0].size == 21  # nothing of the stream
+
+
+@pytest.mark.parametrize("name", ["k-rvea", "hk-rvea"])
+def test_the_angle_counts_by_the_square_of_the_generation(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = f"app.optimizer.strategies.{name.replace('-', '_')}"
+    found: list[float] = []
+
+    def spy(*arguments: Any) -> Found:
+        found.append(arguments[3])
+        return search(*arguments)
+
+    monkeypatch.setattr(f"{module}.search", spy)
+    propose(PROBLEM, snapshot(), STRATEGIES[name], np.random.default_rng(0))
+    assert found == [2.0]
 
 
 def test_hk_rvea_adds_offspring_of_the_batch_for_the_cheap_objective() -> None:
